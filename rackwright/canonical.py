@@ -1,0 +1,54 @@
+"""Canonical JSON and its hash: the same value is the same bytes on every machine.
+
+Sorted keys, UTF-8, no spaces that carry nothing, two-space indent so that `diff` reads well,
+and one final newline. Written atomically: a reader sees the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | bool | None
+
+
+def dumps(value: BaseModel | Json) -> str:
+    """The canonical text of a model or of plain JSON values."""
+    plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
+    return json.dumps(plain, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+def sha256(content: str | bytes) -> str:
+    """Hex digest of a text (as UTF-8) or of bytes."""
+    raw = content.encode() if isinstance(content, str) else content
+    return hashlib.sha256(raw).hexdigest()
+
+
+def write_atomic(path: Path, content: str | bytes, mode: int = 0o644) -> None:
+    """Replace a file in one step; on any error, a full disk included, the old one stays.
+
+    Raises:
+        OSError: the new content could not be written whole; nothing was replaced.
+    """
+    raw = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

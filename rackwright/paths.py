@@ -1,0 +1,64 @@
+"""Where rackwright keeps things: one function per place of design §6.
+
+The environment is read here and nowhere deeper.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+_DIRS = PlatformDirs("rackwright", appauthor=False)
+_REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def repository() -> Path:
+    """The checkout: `stacks/`, `roles/`, `templates/` and `clusters/` lie here."""
+    return _REPOSITORY
+
+
+def cache() -> Path:
+    """Engine and images, by content hash; may be deleted at any time."""
+    return Path(_DIRS.user_cache_dir)
+
+
+def state(cluster: str) -> Path:
+    """All that rackwright knows of one cluster: plan, engine state, secrets, inventory."""
+    return Path(_DIRS.user_state_dir) / cluster
+
+
+def plan_file(cluster: str) -> Path:
+    """The plan the stacks read."""
+    return state(cluster) / "plan.json"
+
+
+def observed_file(cluster: str) -> Path:
+    """What exists only after launch."""
+    return state(cluster) / "observed.json"
+
+
+def secrets(cluster: str) -> Path:
+    """What rackwright makes itself, each file mode 0600."""
+    return state(cluster) / "secrets"
+
+
+def pulumi_home(cluster: str) -> Path:
+    """The cluster's own PULUMI_HOME, with its plugins."""
+    return state(cluster) / "pulumi"
+
+
+def inventory(cluster: str) -> Path:
+    """The generated Ansible inventory."""
+    return state(cluster) / "inventory"
+
+
+def run(cluster: str) -> Path:
+    """Sockets and process ids of one lab, gone after a reboot."""
+    return Path(os.environ.get("RACKWRIGHT_RUN", "/run/rackwright")) / cluster
+
+
+def runs(cluster: str) -> Path:
+    """Evidence and reports, kept by `lab down`."""
+    return Path.cwd() / "runs" / cluster

@@ -1,0 +1,224 @@
+"""The plan: everything that is decided before anything is touched.
+
+Every list is sorted, every map keyed by a stable name; `canonical.dumps(plan)` is the file that
+stacks, inventory and templates read. Units are in the names, counts are integers.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rackwright.spec.base import Model
+from rackwright.spec.fabrics import Fabric
+from rackwright.spec.pools import Role
+from rackwright.spec.sites import Cooling
+
+SCHEMA: Literal["rackwright/plan/1"] = "rackwright/plan/1"
+
+
+class Origin(Model):
+    """What a plan was made from; `up` refuses a plan whose origin has changed."""
+
+    spec_sha256: str
+    assets_sha256: str
+    lock_sha256: str
+    catalogue_sha256: str
+    package: str
+    """Version of rackwright."""
+
+
+class Identity(Model):
+    """Name and DNS domain of the cluster."""
+
+    name: str
+    domain: str
+
+
+class NetworkPlan(Model):
+    """One address range of a site."""
+
+    cidr: str
+    gateway: str
+    """First address of the range."""
+    mtu: int
+
+
+class RackPlan(Model):
+    """One rack that holds something."""
+
+    row: int
+    place: int
+    """Place in the row, from 1."""
+    units_used: int
+    units: int
+    power_kw: float
+    """Draw of what it holds, kW of IT load at most."""
+    limit_kw: float
+
+
+class BmcPlan(Model):
+    """How the management controllers of a site are reached; secrets are references."""
+
+    protocol: Literal["redfish"]
+    port: int
+    credentials: str
+    ca: str
+
+
+class AccessPlan(Model):
+    """How the controller reaches the hosts of a site."""
+
+    user: str
+    bastion: str | None
+    console_logs: str
+
+
+class OnpremSitePlan(Model):
+    """A hall."""
+
+    kind: Literal["onprem"]
+    networks: dict[str, NetworkPlan]
+    racks: dict[str, RackPlan]
+    cooling: Cooling
+    bmc: BmcPlan
+    access: AccessPlan
+
+
+class AwsSitePlan(Model):
+    """An AWS zone."""
+
+    kind: Literal["aws"]
+    account: str
+    region: str
+    zone_id: str
+
+
+SitePlan = Annotated[OnpremSitePlan | AwsSitePlan, Field(discriminator="kind")]
+
+
+class RailPort(Model):
+    """One NIC of a slot on one rail of a fabric."""
+
+    fabric: str
+    rail: int
+    interface: str
+    """Name of the interface on the host, as the platform has it."""
+    address: str | None
+    """With prefix length (``10.77.16.16/24``); None where the fabric has no address range."""
+
+
+class Asset(Model):
+    """The machine behind a slot, as the factory delivered it."""
+
+    serial: str
+    bmc_mac: str
+    boot_mac: str
+    hca_guids: tuple[str, ...] = ()
+    maintenance: bool = False
+    """Held: nothing changes its power."""
+
+
+class Position(Model):
+    """Where a slot is in its hall."""
+
+    rack: str
+    unit: int
+    """Lowest rack unit, from 1."""
+
+
+class Slot(Model):
+    """A place in the cluster, whatever machine fills it."""
+
+    name: str
+    number: int
+    """From 1, never used again within the pool."""
+    index: int
+    """From 0, unique in the site; every address of the slot is its network's base plus this."""
+    addresses: dict[str, str]
+    """Network → address with prefix length."""
+    ports: tuple[RailPort, ...]
+    position: Position | None
+    """None in the cloud."""
+    asset: Asset | None
+    """None in the cloud, and on-prem until the factory has delivered."""
+    burst: bool
+    """Filled on demand."""
+
+
+class PoolPlan(Model):
+    """An ordered set of equal slots."""
+
+    site: str
+    platform: str
+    image: str
+    roles: tuple[Role, ...]
+    accelerators_per_node: int
+    accelerator: str | None
+    power_kw_per_node: float | None
+    units_per_node: int | None
+    slots: dict[str, Slot]
+
+
+class HostPlan(Model):
+    """What one host is and should be, as the on-prem reconciler needs it."""
+
+    bmc_address: str
+    serial: str
+    boot_mac: str
+    held: str
+    """Why its power is not touched; empty when it is."""
+
+
+class HostSetPlan(Model):
+    """At most 32 hosts that are reconciled together."""
+
+    pool: str
+    hosts: dict[str, HostPlan]
+
+
+class OnpremStack(Model):
+    """Slice of the stack `onprem` of one site."""
+
+    site: str
+    bmc: BmcPlan
+    host_sets: dict[str, HostSetPlan]
+
+
+class StacksPlan(Model):
+    """The slices of all stacks, by site."""
+
+    onprem: dict[str, OnpremStack]
+
+
+class Totals(Model):
+    """Sums over the cluster; None where no part plans them yet."""
+
+    nodes: int
+    accelerators: int
+    racks: int
+    power_kw: float | None
+    resources: int | None
+    """Pulumi resources over all stacks."""
+    switches: int | None
+    cables: int | None
+
+
+class Plan(Model):
+    """The whole plan."""
+
+    schema_: Annotated[Literal["rackwright/plan/1"], Field(alias="schema")] = SCHEMA
+    origin: Origin
+    cluster: Identity
+    backend: str
+    secrets: str
+    sites: dict[str, SitePlan]
+    pools: dict[str, PoolPlan]
+    fabrics: dict[str, Fabric]
+    stacks: StacksPlan
+    totals: Totals
+    not_planned: tuple[str, ...]
+    """Totals and parts that no code plans yet, by name."""
+    not_provisionable: tuple[str, ...]
+    """Parts of the spec that are planned, but that nothing here can build, each with its reason."""

@@ -1,0 +1,1 @@
+"""Stage 1: `clusters/*.yaml` and asset files in, a frozen `ClusterSpec` out."""

@@ -1,0 +1,101 @@
+"""Fabrics: the networks between nodes, with their topology and who manages them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from rackwright.spec.base import Cidr, Model, Mtu, forbidden, replace, rolling
+
+_CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
+
+
+class Attach(StrEnum):
+    """Which switch a node's NICs go to."""
+
+    RAIL = "rail"
+    """NIC r of every node of a unit goes to leaf r of that unit."""
+    TOR = "tor"
+    DUAL_TOR = "dual-tor"
+
+
+class Oversubscription(Model):
+    """Downlink bandwidth / uplink bandwidth of each tier; below 1 is undersubscribed."""
+
+    leaf: Annotated[float, Field(gt=0), replace(_CABLES)] = 1
+    spine: Annotated[float, Field(gt=0), replace(_CABLES)] = 1
+
+
+class FatTree(Model):
+    """Two or three tiers of equal switches."""
+
+    kind: Annotated[Literal["fat-tree"], replace(_CABLES)]
+    attach: Annotated[Attach, replace(_CABLES)] = Attach.RAIL
+    unit_nodes: Annotated[int, Field(ge=1), replace(_CABLES)]
+    """Nodes of a scalable unit."""
+    switch: Annotated[str, replace(_CABLES)]
+    """Key into the catalogue."""
+    oversubscription: Annotated[Oversubscription, replace(_CABLES)] = Oversubscription()
+    tiers: Annotated[Literal[2, 3] | None, replace(_CABLES)] = None
+    """Unset means as few as carry the endpoints."""
+    planes: Annotated[int, Field(ge=1, le=8), replace(_CABLES)] = 1
+
+
+class Rails(Model):
+    """One switch for each rail and nothing above: for small clusters and the lab."""
+
+    kind: Annotated[Literal["rails"], replace(_CABLES)]
+
+
+Topology = Annotated[FatTree | Rails, Field(discriminator="kind")]
+
+
+class SubnetManager(Model):
+    """Who routes an InfiniBand fabric."""
+
+    kind: Annotated[Literal["opensm", "ufm"], rolling("managers change over one by one")]
+    uplinks: Annotated[int, Field(ge=0), replace(_CABLES)] = 0
+    """Node ports given up to the manager's own links."""
+
+
+class InfiniBandSpeed(StrEnum):
+    """4x link rates: 200, 400 and 800 Gb/s."""
+
+    HDR = "hdr"
+    NDR = "ndr"
+    XDR = "xdr"
+
+
+class InfiniBand(Model):
+    """An InfiniBand fabric."""
+
+    kind: Annotated[Literal["infiniband"], forbidden("another fabric")]
+    speed: Annotated[InfiniBandSpeed, replace(_CABLES)]
+    manager: Annotated[SubnetManager, rolling("by its own fields")]
+    topology: Annotated[Topology, replace(_CABLES)]
+
+
+class Ethernet(Model):
+    """An Ethernet fabric, RoCE or plain."""
+
+    kind: Annotated[Literal["ethernet"], forbidden("another fabric")]
+    speed: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,3}[mg]$"), replace(_CABLES)]
+    """Link rate: ``100m`` is 100 Mb/s, ``200g`` is 200 Gb/s."""
+    topology: Annotated[Topology, replace(_CABLES)]
+    cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None
+    """Split into one network of equal size for each rail; unset means no addresses are planned."""
+    mtu: Annotated[Mtu, rolling("set on the hosts' interfaces")] = 9000
+
+
+class Efa(Model):
+    """Elastic Fabric Adapter: AWS runs the network, the NIC plan is the platform's."""
+
+    kind: Annotated[Literal["efa"], forbidden("another fabric")]
+    scheme: Annotated[
+        Literal["recommended", "efa", "ena-max"], replace("facts/aws.md §3.2: fixed at launch")
+    ] = "recommended"
+
+
+Fabric = Annotated[InfiniBand | Ethernet | Efa, Field(discriminator="kind")]

@@ -1,0 +1,69 @@
+"""References to files and secrets: the spec names where a value is, never the value.
+
+| form | meaning |
+|---|---|
+| ``env:NAME`` | environment variable, read when the value is used |
+| ``file:PATH`` | file, relative to the spec's folder |
+| ``state:PATH`` | file in the cluster's state folder, for what rackwright makes itself |
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from rackwright.errors import EnvironmentUnfit
+
+FileReference = Annotated[str, StringConstraints(pattern=r"^(file|state):[^\s:][^\n]*$")]
+"""``file:assets/h100.csv`` or ``state:secrets/bmc.csv``."""
+
+SecretReference = Annotated[
+    str, StringConstraints(pattern=r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$")
+]
+"""As `FileReference`, or ``env:NAME``."""
+
+
+def locate(reference: str, spec_folder: Path, state_folder: Path) -> Path:
+    """The file a ``file:`` or ``state:`` reference means; nothing is opened."""
+    scheme, _, rest = reference.partition(":")
+    base = state_folder if scheme == "state" else spec_folder
+    return (base / rest).resolve()
+
+
+def read_secret(reference: str, spec_folder: Path, state_folder: Path) -> str:
+    """The secret text behind a reference, without a final newline.
+
+    Raises:
+        EnvironmentUnfit: variable unset, file missing or not readable; the message never
+            holds the value.
+    """
+    scheme, _, rest = reference.partition(":")
+    if scheme == "env":
+        return _from_environment(rest)
+    path = locate(reference, spec_folder, state_folder)
+    try:
+        return path.read_text(encoding="utf-8").rstrip("\n")
+    except OSError as error:
+        raise EnvironmentUnfit(
+            "a secret cannot be read",
+            code="ENV002",
+            where=reference,
+            got=error.strerror or "no answer",
+            expected=f"a readable file at {path}",
+        ) from None
+
+
+def _from_environment(name: str) -> str:
+    try:
+        return os.environ[name]
+    except KeyError:
+        raise EnvironmentUnfit(
+            "a secret is not set",
+            code="ENV002",
+            where=f"env:{name}",
+            got="unset",
+            expected=f"the value in the environment variable {name}",
+        ) from None
