@@ -1,0 +1,22 @@
+"""Every command: its name, the module that holds it as `command`, and its line in the help.
+
+The table is all that ``rackwright --help`` reads; a module is imported when its command is called.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command of the table."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    "schema": Entry("rackwright.cli.schema", "JSON Schema of a spec or a plan, for editors."),
+    "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
+}
+"""In the order of the work, which is the order of the help."""

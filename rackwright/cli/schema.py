@@ -1,0 +1,31 @@
+"""`rackwright schema`: JSON Schema of what rackwright reads and writes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright.cli import frame
+from rackwright.errors import GOOD
+from rackwright.plan.model import Plan
+from rackwright.spec.cluster import ClusterSpec
+
+if TYPE_CHECKING:
+    from rackwright.cli.output import Console
+    from rackwright.spec.base import Model
+
+_MODELS: dict[str, type[Model]] = {"spec": ClusterSpec, "plan": Plan}
+
+
+@frame.command(example="rackwright schema > cluster.schema.json")
+@click.argument("kind", type=click.Choice(list(_MODELS)), default="spec")
+def command(console: Console, kind: str) -> int:
+    """Print the JSON Schema of a spec or of a plan.
+
+    With --format json it also holds rackwright's own field `schema`, as every document does.
+    """
+    schema = _MODELS[kind].model_json_schema()
+    console.result({"schema": "rackwright/schema/1", **schema}, json.dumps(schema, indent=2))
+    return GOOD
