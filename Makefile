@@ -1,0 +1,40 @@
+# The only entry a contributor must know; `make` alone lists the targets.
+SPEC ?= clusters/lab.yaml
+ARGS ?=
+
+BOOTSTRAP := sh bootstrap/run.sh
+PYTEST := .venv/bin/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab lab-down test test-slow test-kernel check fix bench
+.NOTPARALLEL:
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+setup: ## Debian packages, .venv, engine and root image; cached
+	@$(BOOTSTRAP) setup
+
+lab: setup ## build the cluster of SPEC (default clusters/lab.yaml) on this machine; as root
+	@$(BOOTSTRAP) lab $(SPEC)
+
+lab-down: ## take it away again
+	@$(BOOTSTRAP) lab-down $(SPEC)
+
+test: setup ## all tests but the slow ones; ARGS goes to pytest
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: setup ## all tests
+	@$(PYTEST) $(ARGS)
+
+test-kernel: ## what only a real kernel shows
+	@$(BOOTSTRAP) test-kernel
+
+check: ## style, types, shell scripts, roles; needs .venv only
+	@$(BOOTSTRAP) check
+
+fix: ## put right what a tool can; needs .venv only
+	@$(BOOTSTRAP) fix
+
+bench: setup ## all benchmarks
+	@$(BOOTSTRAP) bench

@@ -1,0 +1,79 @@
+"""What `make check` runs over the whole tree, and `make fix`, which puts right what a tool can."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from bootstrap import places
+from bootstrap.stages import Stage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TYPED = ("rackwright", "stacks", "policies", "tests", "bootstrap", "benchmarks")
+_ANSIBLE = ("roles", "playbooks")
+_SHELL = re.compile(rb"#!.*\b(ba|da)?sh\b")
+
+
+def check() -> list[Stage]:
+    """All checks; one without a subject or a tool says so."""
+    return [
+        Stage("ruff check", (_tool("ruff"), "check", ".")),
+        Stage("ruff format", (_tool("ruff"), "format", "--check", ".")),
+        Stage("mypy", (_tool("mypy"), *_holding(_TYPED, "*.py"))),
+        _shellcheck(),
+        _ansible_lint(),
+    ]
+
+
+def fix() -> list[Stage]:
+    """What changes files."""
+    return [
+        Stage("ruff check", (_tool("ruff"), "check", "--fix", ".")),
+        Stage("ruff format", (_tool("ruff"), "format", ".")),
+    ]
+
+
+def _tool(name: str) -> str:
+    return str(places.tool(name))
+
+
+def _holding(folders: tuple[str, ...], pattern: str) -> list[str]:
+    """Those folders of the checkout that hold a file of that form."""
+    return [name for name in folders if any((places.REPOSITORY / name).rglob(pattern))]
+
+
+def _shellcheck() -> Stage:
+    command = (
+        "shellcheck",
+        *(str(path.relative_to(places.REPOSITORY)) for path in shell_files(places.REPOSITORY)),
+    )
+    absent = "" if shutil.which("shellcheck") else "shellcheck is not installed; `make setup` brings it"
+    return Stage("shellcheck", command, absent)
+
+
+def shell_files(root: Path) -> list[Path]:
+    """Shell scripts of a checkout, by name or by first line."""
+    return [path for path in _files(root) if path.suffix == ".sh" or _SHELL.match(_first_line(path))]
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(100)
+
+
+def _files(root: Path) -> list[Path]:
+    """Files that git has or would take."""
+    listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split("\0")
+    files = [root / name for name in sorted(set(names)) if name]
+    return [path for path in files if path.is_file() and not path.is_symlink()]
+
+
+def _ansible_lint() -> Stage:
+    subjects = _holding(_ANSIBLE, "*.yml")
+    command = (_tool("ansible-lint"), "--offline", "--strict", "--profile", "production", *subjects)
+    return Stage("ansible-lint", command, "" if subjects else "roles/ and playbooks/ hold nothing yet")

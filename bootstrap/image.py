@@ -1,0 +1,116 @@
+"""Step "Root image": a Debian that boots in `systemd-nspawn`, below every host of the lab.
+
+Made by mmdebstrap from image/packages.txt and the tree image/overlay/, which is copied over it with
+root as owner and links as links. It has no identity of its own: no host keys, an empty machine id,
+no host name, an empty resolv.conf.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from typing import TYPE_CHECKING
+
+from bootstrap import child, digest, fresh, packages, places
+from bootstrap.child import ChildFailed
+from bootstrap.outcome import Outcome
+from rackwright.errors import EnvironmentUnfit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUITE = "trixie"
+PACKAGES = places.DATA / "image" / "packages.txt"
+OVERLAY = places.DATA / "image" / "overlay"
+_OPTIONS = ("--mode=root", "--variant=minbase", "--format=directory", '--aptopt=Acquire::Retries "3"')
+_ANONYMOUS = "host keys, host name gone; machine-id, resolv.conf empty"
+_GIB = 1.0
+
+
+def folder() -> Path:
+    """Where the image goes, by the hash of all that decides what is in it."""
+    words = [SUITE, *_OPTIONS, _ANONYMOUS, platform.machine(), *packages.names(PACKAGES)]
+    return places.cache() / "image" / digest.of_words([*words, digest.of_tree(OVERLAY)])
+
+
+def install(log: Path) -> Outcome:
+    """Make the image, unless the cache has it.
+
+    Raises:
+        EnvironmentUnfit: no root, no space, or mmdebstrap failed.
+    """
+    current = places.cache() / "image" / "current"
+    target = folder()
+    if target.is_dir():
+        moved = fresh.point(current, target / "root")
+        return Outcome("done" if moved else "cached", SUITE)
+    if not places.is_root():
+        raise _needs_root(target)
+    fresh.require_space(places.cache(), _GIB, "the root image")
+    try:
+        with fresh.new_folder(target) as work:
+            _bootstrap(work / "root", log)
+            _make_anonymous(work / "root")
+            _lay_over(OVERLAY, work / "root")
+    except ChildFailed as failed:
+        raise _failed(failed) from None
+    fresh.point(current, target / "root")
+    return Outcome("done", f"{SUITE}, {len(packages.names(PACKAGES))} packages asked for")
+
+
+def _bootstrap(root: Path, log: Path) -> None:
+    """Run mmdebstrap in namespaces of its own, so that a kill leaves neither process nor mount."""
+    alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
+    include = f"--include={','.join(packages.names(PACKAGES))}"
+    mirror = [places.mirror()] if places.mirror() else []
+    child.run([*alone, "mmdebstrap", *_OPTIONS, include, SUITE, root, *mirror], log)
+
+
+def _make_anonymous(root: Path) -> None:
+    """Take away what would make two hosts of this image the same one."""
+    for key in (root / "etc" / "ssh").glob("ssh_host_*"):
+        key.unlink()
+    (root / "etc" / "hostname").unlink(missing_ok=True)
+    for name in ("machine-id", "resolv.conf"):
+        (root / "etc" / name).unlink(missing_ok=True)
+        (root / "etc" / name).touch()
+
+
+def _lay_over(tree: Path, root: Path) -> None:
+    """Copy a tree over the image; modes are 0755 and 0644, whatever the checkout's umask was."""
+    for source in sorted(tree.rglob("*")):
+        target = root / source.relative_to(tree)
+        if source.is_symlink():
+            target.unlink(missing_ok=True)
+            target.symlink_to(source.readlink())
+        elif source.is_dir():
+            target.mkdir(mode=0o755, exist_ok=True)
+        elif source.name != ".gitkeep":
+            shutil.copyfile(source, target)
+            target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
+
+
+def _needs_root(target: Path) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        "the root image of the lab's hosts is missing, and only root can make it",
+        code="SET008",
+        where=str(target),
+        got=f"user {os.geteuid()}",
+        expected="root",
+        hint="run `make setup` as root; `make check` and `make fix` need no image",
+    )
+
+
+def _failed(failed: ChildFailed) -> EnvironmentUnfit:
+    source = f"RACKWRIGHT_MIRROR={places.mirror()}" if places.mirror() else "Debian's usual place"
+    return EnvironmentUnfit(
+        f"the root image could not be made of {SUITE}",
+        code="SET009",
+        where=str(failed.log),
+        got=failed.tail,
+        expected=f"packages of {SUITE} from {source}",
+        hint="make room on that file system"
+        if failed.no_space
+        else "check the network and RACKWRIGHT_MIRROR, then run the same command again",
+    )

@@ -1,0 +1,88 @@
+"""Step "Debian packages": installs what is missing of packages/debian.txt, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from bootstrap import child, places
+from bootstrap.child import ChildFailed
+from bootstrap.outcome import Outcome
+from rackwright.errors import EnvironmentUnfit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+LIST = places.DATA / "packages" / "debian.txt"
+_LOCK_TIMEOUT = "DPkg::Lock::Timeout=600"
+_QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
+
+
+def names(path: Path) -> list[str]:
+    """The packages of a list: one a line, ``#`` starts a comment."""
+    words = (line.partition("#")[0].strip() for line in path.read_text().splitlines())
+    return [word for word in words if word]
+
+
+def missing(wanted: Sequence[str]) -> list[str]:
+    """Those of `wanted` that are not installed and configured, in the order given."""
+    query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted]
+    shown = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    installed = {line.split()[0] for line in shown.splitlines() if line.endswith(" installed")}
+    return [name for name in wanted if name not in installed]
+
+
+def install(log: Path) -> Outcome:
+    """Bring all packages of the list onto this machine.
+
+    Raises:
+        EnvironmentUnfit: no dpkg, packages missing without root, or apt failed.
+    """
+    if not shutil.which("dpkg-query"):
+        raise EnvironmentUnfit(
+            "this machine has no dpkg",
+            code="SET002",
+            where=str(LIST),
+            expected="Debian 12 or 13, or Ubuntu 24.04 or newer",
+        )
+    wanted = names(LIST)
+    absent = missing(wanted)
+    if not absent:
+        return Outcome("cached", f"{len(wanted)} installed")
+    if not places.is_root():
+        raise _needs_root(absent)
+    _apt(absent, log)
+    return Outcome("done", " ".join(absent))
+
+
+def _needs_root(absent: Sequence[str]) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        "Debian packages are missing, and only root can install them",
+        code="SET002",
+        where=str(LIST),
+        got="missing: " + " ".join(absent),
+        expected="all packages of this list installed",
+        hint=f"run `make setup` as root, or: apt-get install --no-install-recommends {' '.join(absent)}",
+    )
+
+
+def _apt(absent: Sequence[str], log: Path) -> None:
+    commands = (
+        ["dpkg", "--configure", "-a"],  # finishes what an interrupted run left unpacked
+        ["apt-get", "-q", "-o", "Acquire::Retries=3", "update"],
+        ["apt-get", "-q", "-y", "-o", _LOCK_TIMEOUT, "install", "--no-install-recommends", *absent],
+    )
+    try:
+        for command in commands:
+            child.run(command, log, extra=_QUIET, finish=True)
+    except ChildFailed as failed:
+        raise EnvironmentUnfit(
+            "Debian packages could not be installed",
+            code="SET003",
+            where=str(failed.log),
+            got=failed.tail,
+            expected="installed: " + " ".join(absent),
+            hint="check the network and /etc/apt/sources.list*, then run the same command again",
+        ) from None

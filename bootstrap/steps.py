@@ -1,0 +1,90 @@
+"""`make setup`: the steps in their order, each named with how it ended and how long it took."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from bootstrap import golang, image, packages, places, pulumi, venv
+from bootstrap.console import duration, tell
+from bootstrap.lock import only_run
+from bootstrap.outcome import NOT_NEEDED
+from rackwright.errors import EnvironmentUnfit, Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from bootstrap.outcome import Outcome
+
+    Step = Callable[[Path], Outcome]
+
+
+def _go(log: Path) -> Outcome:
+    """Go is for building Pulumi only."""
+    return NOT_NEEDED if pulumi.present() else golang.install(log)
+
+
+ENVIRONMENT: Mapping[str, Step] = {"Python environment": venv.install}
+"""All that `make check` and `make fix` need."""
+
+ALL: Mapping[str, Step] = {
+    "Debian packages": packages.install,
+    **ENVIRONMENT,
+    "Pulumi, ready-made": pulumi.ready_made,
+    "Go": _go,
+    "Pulumi, built": pulumi.built,
+    "Root image": image.install,
+}
+
+
+def run(steps: Mapping[str, Step], *, quiet: bool = False) -> None:
+    """Run steps one after the other, alone on this cache.
+
+    Args:
+        steps: by name.
+        quiet: say nothing of a step that had nothing to do.
+
+    Raises:
+        EnvironmentUnfit: a step could not be done.
+        Interrupted: Ctrl-C; what is complete is kept.
+    """
+    started = time.monotonic()
+    with only_run(_lock(), tell):
+        words = {_step(name, step, quiet=quiet) for name, step in steps.items()}
+    if not quiet:
+        state = "nothing to do" if words <= {"cached", "not needed"} else "ready"
+        tell(f"setup: {state}, {duration(time.monotonic() - started)} in all")
+
+
+def _lock() -> Path:
+    folder = places.cache()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentUnfit(
+            "the cache folder cannot be made",
+            code="SET010",
+            where=str(folder),
+            got=error.strerror or "",
+            expected="a folder this user may write",
+            hint="let XDG_CACHE_HOME name another place",
+        ) from None
+    return folder / "setup.lock"
+
+
+def _step(name: str, step: Step, *, quiet: bool) -> str:
+    started = time.monotonic()
+    log = places.cache() / "log" / (name.lower().replace(",", "").replace(" ", "-") + ".log")
+    log.unlink(missing_ok=True)
+    try:
+        outcome = step(log)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            f"interrupted in the set-up step {name!r} after {duration(time.monotonic() - started)}",
+            hint="the same command goes on from here",
+        ) from None
+    if not quiet or outcome.word == "done":
+        seconds = duration(time.monotonic() - started)
+        tell(f"setup: {name:<20} {outcome.word:<11}{seconds:>12}  {outcome.detail}".rstrip())
+    return outcome.word
