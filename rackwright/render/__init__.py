@@ -1,0 +1,1 @@
+"""Plan and Observed in, files out: Jinja2 with StrictUndefined, no logic in templates."""
