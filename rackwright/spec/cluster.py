@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from rackwright.spec.base import Model, Name, forbidden, in_place, replace, rolling
+from rackwright.spec.base import Model, Name, forbidden, form, in_place, replace, rolling
 from rackwright.spec.fabrics import Fabric
 from rackwright.spec.pools import Image, Pool
 from rackwright.spec.sites import Link, Site
@@ -22,7 +22,7 @@ class Identity(Model):
 
     name: Annotated[Name, forbidden("the state folder and every stack are named after it")]
     domain: Annotated[
-        str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"), rolling("host names")
+        str, form(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", "a DNS domain: `atlas.example`"), rolling("host names")
     ]
 
 
@@ -30,12 +30,17 @@ class State(Model):
     """Where the engine keeps its state, and what encrypts it."""
 
     backend: Annotated[
-        str, StringConstraints(pattern=r"^(local|(s3|gs|azblob|file)://.+)$"), forbidden("moved by hand")
+        str,
+        form(r"^(local|(s3|gs|azblob|file)://.+)$", "`local`, or the URL of a bucket: `s3://atlas-state`"),
+        forbidden("moved by hand"),
     ] = "local"
     """``local`` is a folder under the cluster's state; for more than one operator use a bucket."""
     secrets: Annotated[
         str,
-        StringConstraints(pattern=r"^(passphrase|(awskms|gcpkms|azurekeyvault|hashivault)://.+)$"),
+        form(
+            r"^(passphrase|(awskms|gcpkms|azurekeyvault|hashivault)://.+)$",
+            "`passphrase`, or the URL of a key: `awskms://alias/atlas`",
+        ),
         forbidden("pulumi stack change-secrets-provider"),
     ] = "passphrase"
 
@@ -67,7 +72,9 @@ class Validation(Model):
 class Suppression(Model):
     """A rule's finding that is tolerated: visible, dated, with its reason."""
 
-    rule: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2,6}[0-9]{3}$"), in_place("read by the checks")]
+    rule: Annotated[
+        str, form(r"^[A-Z]{2,6}[0-9]{3}$", "the code of a rule: `EFA003`"), in_place("read by the checks")
+    ]
     path: Annotated[str, in_place("read by the checks")]
     """Dotted path; it covers all below it."""
     reason: Annotated[
@@ -81,6 +88,9 @@ class ClusterSpec(Model):
     """A cluster as its owner wants it."""
 
     rackwright: Annotated[Literal[1], forbidden("schema version")]
+    """Version of the spec's schema."""
+    include: Annotated[list[str], in_place("read when the spec is loaded")] = []
+    """Files whose maps are merged with this one's, relative to this file."""
     cluster: Annotated[Identity, forbidden(_OWN)]
     state: Annotated[State, forbidden(_OWN)] = State()
     images: Annotated[dict[Name, Image], rolling(_OWN)]

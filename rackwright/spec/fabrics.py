@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from rackwright.spec.base import Cidr, Model, Mtu, forbidden, replace, rolling
+from rackwright.spec.base import Cidr, Model, Mtu, forbidden, form, replace, rolling
 
 _CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
 
@@ -81,7 +81,11 @@ class Ethernet(Model):
     """An Ethernet fabric, RoCE or plain."""
 
     kind: Annotated[Literal["ethernet"], forbidden("another fabric")]
-    speed: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,3}[mg]$"), replace(_CABLES)]
+    speed: Annotated[
+        str,
+        form(r"^[1-9][0-9]{0,3}[mg]$", "a link rate: `100m` is 100 Mb/s, `200g` is 200 Gb/s"),
+        replace(_CABLES),
+    ]
     """Link rate: ``100m`` is 100 Mb/s, ``200g`` is 200 Gb/s."""
     topology: Annotated[Topology, replace(_CABLES)]
     cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None

@@ -5,21 +5,24 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
-from rackwright.spec.base import Model, Name, forbidden, in_place, replace, rolling
+from rackwright.spec.base import Misfit, Model, Name, forbidden, form, in_place, replace, rolling
 from rackwright.spec.references import FileReference
 
 _IMAGE = "nodes of an image are reinstalled or relaunched a few at a time, drained first"
 _SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
 _CAPACITY = "facts/aws.md §3.3: fixed by RunInstances; the next launch follows"
+_RESERVATION = r"^cr-[0-9a-f]{17}$"
 
 
 class Image(Model):
     """Software of a pool; every key but ``os`` is a key of the compatibility matrix."""
 
     os: Annotated[str, rolling(_IMAGE)]
-    ami: Annotated[str | None, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$"), rolling(_IMAGE)] = None
+    ami: Annotated[
+        str | None, form(r"^ami-[0-9a-f]{8,17}$", "an image id: `ami-0123456789abcdef0`"), rolling(_IMAGE)
+    ] = None
     """Pinned: a moving lookup stops fleets (facts/pulumi-and-style.md A4)."""
     kernel: Annotated[str | None, rolling(_IMAGE)] = None
     driver: Annotated[str | None, rolling(_IMAGE)] = None
@@ -46,13 +49,22 @@ class Nodes(Model):
 
     @model_validator(mode="after")
     def _has_slots(self) -> Self:
-        if self.static + self.burst == 0:
-            msg = "a pool needs at least one slot: static and burst are both 0"
-            raise ValueError(msg)
-        beyond = sorted(number for number in self.retired if number > self.static + self.burst)
+        slots = self.static + self.burst
+        if slots == 0:
+            raise Misfit(
+                "a pool without slots",
+                got="static and burst are both 0",
+                expected="static + burst at least 1",
+                hint="take the pool away, or give it nodes",
+            )
+        beyond = sorted(number for number in self.retired if number > slots)
         if beyond:
-            msg = f"retired slot {beyond[0]} does not exist: the last one is {self.static + self.burst}"
-            raise ValueError(msg)
+            raise Misfit(
+                "a retired slot that does not exist",
+                got=", ".join(map(str, beyond)),
+                expected=f"numbers from 1 to {slots}",
+                hint="static + burst counts retired slots too: their numbers are never used again",
+            )
         return self
 
 
@@ -61,6 +73,8 @@ class FabricUse(Model):
 
     nics: Annotated[int | None, Field(ge=1), replace("recables every node of the pool")] = None
     """NICs of each node on this fabric; unset means all that the platform has for it."""
+    ports: Annotated[Name | None, replace("recables every node of the pool")] = None
+    """Group of ports of the platform; unset means the one with the fabric's name, or the only one."""
 
 
 class Tuning(Model):
@@ -82,14 +96,18 @@ class Reservation(Model):
     """An on-demand capacity reservation; nothing is launched beside it."""
 
     kind: Annotated[Literal["reservation"], replace(_CAPACITY)]
-    reservation: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{17}$"), replace(_CAPACITY)]
+    reservation: Annotated[
+        str, form(_RESERVATION, "a reservation id: `cr-0123456789abcdef0`"), replace(_CAPACITY)
+    ]
 
 
 class CapacityBlock(Model):
     """A capacity block, paid for in advance."""
 
     kind: Annotated[Literal["capacity-block"], replace(_CAPACITY)]
-    reservation: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{17}$"), replace(_CAPACITY)]
+    reservation: Annotated[
+        str, form(_RESERVATION, "a reservation id: `cr-0123456789abcdef0`"), replace(_CAPACITY)
+    ]
 
 
 class Spot(Model):

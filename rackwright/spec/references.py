@@ -13,15 +13,20 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import StringConstraints
-
 from rackwright.errors import EnvironmentUnfit
+from rackwright.spec.base import form
 
-FileReference = Annotated[str, StringConstraints(pattern=r"^(file|state):[^\s:][^\n]*$")]
+FileReference = Annotated[
+    str, form(r"^(file|state):[^\s:][^\n]*$", "a file: `file:PATH` or `state:PATH`, relative to its folder")
+]
 """``file:assets/h100.csv`` or ``state:secrets/bmc.csv``."""
 
 SecretReference = Annotated[
-    str, StringConstraints(pattern=r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$")
+    str,
+    form(
+        r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$",
+        "where the secret is, never the secret: `env:NAME`, `file:PATH` or `state:PATH`",
+    ),
 ]
 """As `FileReference`, or ``env:NAME``."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Discriminator, Field, Tag
 
-from rackwright.spec.base import Cidr, Model, Mtu, Name, Port, forbidden, in_place, replace, rolling
+from rackwright.spec.base import Cidr, Model, Mtu, Name, Port, forbidden, form, in_place, replace, rolling
 from rackwright.spec.references import FileReference, SecretReference
 
 _SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
@@ -48,7 +48,11 @@ class Access(Model):
 
     bastion: Annotated[str | None, in_place(_READ)] = None
     user: Annotated[Name, rolling("the login user of every host")] = "rackwright"
-    console_logs: Annotated[str, Field(pattern=r"^(/|file:|state:)."), in_place(_READ)]
+    console_logs: Annotated[
+        str,
+        form(r"^(/|file:|state:).", "a folder: an absolute path, `file:PATH` or `state:PATH`"),
+        in_place(_READ),
+    ]
     """Folder with one log file per host, named after it; host keys are read from here."""
 
 
@@ -91,24 +95,45 @@ class NewVpc(Model):
 class ExistingVpc(Model):
     """Bring your own: a VPC and subnets made by somebody else, never changed."""
 
-    existing: Annotated[str, StringConstraints(pattern=r"^vpc-[0-9a-f]{8,17}$"), replace(_VPC)]
-    subnets: Annotated[
-        dict[Name, Annotated[str, StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$")]], replace(_VPC)
+    existing: Annotated[
+        str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC id: `vpc-0123456789abcdef0`"), replace(_VPC)
     ]
+    subnets: Annotated[
+        dict[
+            Name, Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet id: `subnet-0123456789abcdef0`")]
+        ],
+        replace(_VPC),
+    ]
+
+
+def _which_vpc(value: object) -> str:
+    """Tag of a VPC, so that a mistake is reported against the one form that was meant."""
+    brought = isinstance(value, ExistingVpc) or (isinstance(value, dict) and "existing" in value)
+    return "existing VPC" if brought else "new VPC"
+
+
+Vpc = Annotated[
+    Annotated[NewVpc, Tag("new VPC")] | Annotated[ExistingVpc, Tag("existing VPC")],
+    Discriminator(_which_vpc),
+]
 
 
 class AwsSite(Model):
     """One availability zone of an AWS account."""
 
     kind: Annotated[Literal["aws"], forbidden("a site is a place")]
-    account: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$"), forbidden("a site is one account")]
+    account: Annotated[
+        str, form(r"^[0-9]{12}$", '12 digits in quotes: `"123456789012"`'), forbidden("a site is one account")
+    ]
     """12 digits, in quotes; compared with GetCallerIdentity before anything."""
     region: Annotated[
-        str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$"), forbidden("a site is a place")
+        str, form(r"^[a-z]{2}(-[a-z]+)+-[0-9]$", "a region: `us-east-2`"), forbidden("a site is a place")
     ]
-    zone_id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+-az[0-9]+$"), replace(_VPC)]
+    zone_id: Annotated[
+        str, form(r"^[a-z0-9]+-az[0-9]+$", "a zone *id*, not a zone name: `use2-az2`"), replace(_VPC)
+    ]
     """Zone *id* (``use2-az2``): zone names differ between accounts."""
-    vpc: Annotated[NewVpc | ExistingVpc, replace(_VPC)]
+    vpc: Annotated[Vpc, replace(_VPC)]
     tags: Annotated[dict[str, str], in_place("EC2 API: CreateTags")] = {}
 
 

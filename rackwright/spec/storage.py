@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from rackwright.spec.base import Model, Name, forbidden, in_place, rolling
+from rackwright.spec.base import Model, Name, forbidden, form, in_place, rolling
 
 _DATA = "it would lose the data; make a second file system and copy"
 _FSX = "facts/fabric.md §5.2: creation only"
 _MOUNT = "hosts mount it anew, drained first"
 
-MountPoint = Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9._/-]+$")]
+MountPoint = Annotated[str, form(r"^/[A-Za-z0-9._/-]+$", "an absolute path: `/scratch`")]
 
 
 class Lustre(Model):
@@ -59,7 +59,9 @@ class FsxLustre(Model):
     capacity_gib: Annotated[int | None, Field(ge=1200), in_place("FSx API: grows only")] = None
     mbps_per_tib: Annotated[Literal[125, 250, 500, 1000] | None, forbidden(_FSX)] = None
     efa: Annotated[bool, forbidden(_FSX)] = False
-    existing: Annotated[str | None, StringConstraints(pattern=r"^fs-[0-9a-f]{8,17}$"), rolling(_MOUNT)] = None
+    existing: Annotated[
+        str | None, form(r"^fs-[0-9a-f]{8,17}$", "a file system id: `fs-0123456789abcdef0`"), rolling(_MOUNT)
+    ] = None
 
 
 Storage = Annotated[Lustre | NvmeOverFabrics | LocalNvme | FsxLustre, Field(discriminator="kind")]

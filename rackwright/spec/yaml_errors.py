@@ -1,0 +1,54 @@
+"""What ruamel.yaml says about broken YAML in, what a person should do about it out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.errors import SpecUnreadable
+from rackwright.findings import Place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ruamel.yaml.error import MarkedYAMLError
+
+_REMEDIES = (
+    ("'\\t'", "spaces", "YAML indents with spaces only: replace the tab"),
+    ("cannot start any token", "a value", "quote a text that begins with this character"),
+    (
+        "mapping values are not allowed",
+        "one key and one value a line",
+        "quote a text that holds `: `, or check the indentation of this line and the one before",
+    ),
+    ("could not find expected ':'", "`key: value`", "a colon and a space go between a key and its value"),
+    ("expected <block end>", "the same indentation as the lines above", "align it with its neighbours"),
+    ("expected the node content", "a value, or the closing bracket", "close every `[` and `{`"),
+    ("expected ',' or", "a comma or the closing bracket", "close every `[` and `{`"),
+    ("unexpected end of stream", "a closing quote", "close the quote"),
+    ("undefined alias", "an anchor above it: `&name`", "define the anchor before the alias"),
+    ("duplicate anchor", "one anchor of each name", "rename the second anchor"),
+    ("another document", "one document", "take away the second `---`"),
+    ("unknown escape", "an escape that YAML knows", "use single quotes, or write the backslash twice"),
+)
+"""Part of ruamel's sentence → what was expected there → what to do."""
+
+
+def unreadable(path: Path, text: str, error: MarkedYAMLError) -> SpecUnreadable:
+    """The error for broken YAML, at the line and column where it broke."""
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+    problem = error.problem or "broken YAML"
+    expected, hint = next((rest for part, *rest in _REMEDIES if part in problem), ("YAML 1.2", ""))
+    return SpecUnreadable(
+        f"not YAML: {problem.removeprefix('but ')}",
+        where=Place(path, line, column),
+        got=_line(text, line),
+        expected=expected,
+        hint=hint,
+    )
+
+
+def _line(text: str, line: int) -> str:
+    """The line as it stands, tabs made visible."""
+    lines = text.splitlines()
+    return lines[line - 1].replace("\t", "→")[:80] if 0 < line <= len(lines) else "the end of the file"
