@@ -3,6 +3,8 @@
 RackwrightError
 ├── UsageError              exit 2   asked in a way, or in a place, that cannot work
 │   ├── SpecUnreadable               not a file, not readable, not YAML
+│   ├── LockCorrupt                  a lock that is cut, edited by hand or contradicts itself
+│   ├── CatalogueInvalid             a data file that is not what its model says
 │   ├── EnvironmentUnfit             no root, no engine, no space, a port that is taken
 │   └── NotProvisionable             planned, but nothing here can build it
 ├── SpecInvalid             exit 1   carries Findings, never just a text
@@ -78,6 +80,18 @@ class SpecUnreadable(UsageError):
     """Not a file, not readable, or not YAML."""
 
     default_code = "SPEC001"
+
+
+class LockCorrupt(UsageError):
+    """A lock that is cut, edited by hand, merged, or contradicts itself; no part of it is used."""
+
+    default_code = "LOCK001"
+
+
+class CatalogueInvalid(UsageError):
+    """A data file of the catalogue that is not what its model says."""
+
+    default_code = "CAT001"
 
 
 class EnvironmentUnfit(UsageError):

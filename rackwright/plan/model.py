@@ -103,8 +103,8 @@ class RailPort(Model):
 
     fabric: str
     rail: int
-    interface: str
-    """Name of the interface on the host, as the platform has it."""
+    interface: str | None
+    """Name of the interface on the host, as the platform has it; None where no source tells."""
     address: str | None
     """With prefix length (``10.77.16.16/24``); None where the fabric has no address range."""
 
@@ -154,6 +154,10 @@ class PoolPlan(Model):
     platform: str
     image: str
     roles: tuple[Role, ...]
+    provisioning: Literal["redfish", "ec2", "none"]
+    """What brings its nodes up; none is by hand."""
+    management_interface: str | None
+    """The interface that boots and is managed, as the platform has it; None where no source tells."""
     accelerators_per_node: int
     accelerator: str | None
     power_kw_per_node: float | None
@@ -222,3 +226,5 @@ class Plan(Model):
     """Totals and parts that no code plans yet, by name."""
     not_provisionable: tuple[str, ...]
     """Parts of the spec that are planned, but that nothing here can build, each with its reason."""
+    undelivered: dict[str, str]
+    """Pool → numbers of its on-prem slots that have no asset yet (``1-96``): nothing to power on."""

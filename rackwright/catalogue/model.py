@@ -1,0 +1,194 @@
+"""What the catalogue knows of hardware: every figure with its source, nothing guessed.
+
+An absent figure is None and its use is refused with a finding; it is never taken for 0.
+Units are in the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")]
+Group = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
+Interface = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,14}$")]
+"""A Linux interface name, at most 15 characters."""
+Positive = Annotated[int, Field(ge=1)]
+Rate = Annotated[float, Field(gt=0)]
+Power = Annotated[float, Field(gt=0)]
+FabricKind = Literal["infiniband", "ethernet", "efa"]
+
+
+class Frozen(BaseModel):
+    """A frozen value that knows all its keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Confidence(StrEnum):
+    """How a figure came to us."""
+
+    VENDOR = "vendor"
+    """Read in the maker's own text."""
+    SECOND_HAND = "second-hand"
+    """Read in a text that cites or mirrors the maker."""
+    ASSUMED = "assumed"
+    """A planning bound of ours, to be replaced by the figure of the real machine."""
+    DEFINED = "defined"
+    """Ours to decide: the lab's own platforms."""
+
+
+class Source(Frozen):
+    """Where figures come from, and which ones."""
+
+    text: str
+    """Document, page, table."""
+    url: str | None = None
+    read: date
+    """Day on which it was read or decided."""
+    confidence: Confidence
+    states: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Dotted names of the fields it vouches for; a name covers all below it."""
+
+
+class Entry(Frozen):
+    """One thing of the catalogue; it does not load unless a source vouches for each figure."""
+
+    without_source: ClassVar[frozenset[str]] = frozenset({"name", "title", "kind", "provisioning", "sources"})
+    """Names of ours and the sources themselves."""
+
+    name: Key
+    title: str
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _every_figure_has_a_source(self) -> Self:
+        stated = {name for source in self.sources for name in source.states}
+        figures = set(self.figures())
+        bare = sorted(figure for figure in figures if not stated & set(_prefixes(figure)))
+        if bare:
+            msg = f"no source states {', '.join(bare)}"
+            raise ValueError(msg)
+        known = {prefix for figure in figures for prefix in _prefixes(figure)}
+        if stated - known:
+            msg = f"a source states what is not there: {', '.join(sorted(stated - known))}"
+            raise ValueError(msg)
+        return self
+
+    def figures(self) -> Iterator[str]:
+        """Dotted names of all that is stated about the thing."""
+        plain = self.model_dump(exclude_none=True, exclude=set(self.without_source))
+        return _leaves(plain, "")
+
+
+def _leaves(value: Mapping[str, object], path: str) -> Iterator[str]:
+    for key, below in value.items():
+        name = f"{path}{key}"
+        if isinstance(below, Mapping):
+            yield from _leaves(below, f"{name}.")
+        else:
+            yield name
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+
+class Provisioning(StrEnum):
+    """How a machine of a platform comes up."""
+
+    REDFISH = "redfish"
+    EC2 = "ec2"
+    NONE = "none"
+    """By hand: planned and converged, never powered by rackwright."""
+
+
+class PlatformKind(StrEnum):
+    """What a platform is."""
+
+    ONPREM = "onprem"
+    AWS = "aws"
+    LAB = "lab"
+    """Exists only in the lab: nothing of that name can be bought."""
+
+
+class PortGroup(Frozen):
+    """Equal ports of a node that go to one fabric, in the order of its rails."""
+
+    nic: Key
+    """Entry of ``nics``."""
+    kinds: Annotated[tuple[FabricKind, ...], Field(min_length=1)]
+    count: Positive
+    rate_gbps: Rate
+    interfaces: tuple[Interface, ...] | None = None
+    """Names on the host, one a port."""
+
+    @model_validator(mode="after")
+    def _one_interface_a_port(self) -> Self:
+        if self.interfaces is not None and len(self.interfaces) != self.count:
+            msg = f"{len(self.interfaces)} interfaces for {self.count} ports"
+            raise ValueError(msg)
+        return self
+
+
+class NetworkCards(Frozen):
+    """Network cards of an EC2 type (DescribeInstanceTypes, NetworkInfo)."""
+
+    count: Positive
+    interfaces_per_card: Positive
+    efa_interfaces: Annotated[int, Field(ge=0)]
+
+
+class Platform(Entry):
+    """One kind of node: the key for everything that depends on hardware."""
+
+    kind: PlatformKind
+    provisioning: Provisioning
+    accelerator: Key | None = None
+    """Entry of ``accelerators``."""
+    accelerators: Annotated[int, Field(ge=0)] | None = None
+    """Of each node."""
+    units: Positive | None = None
+    """Rack units of a node."""
+    power_kw: Power | None = None
+    """Most that one node draws, kW."""
+    management_interface: Interface | None = None
+    """The interface that boots, and that the controller reaches."""
+    ports: Mapping[Group, PortGroup] = {}
+    """Ports to fabrics, by group."""
+    network_cards: NetworkCards | None = None
+    """EC2 only."""
+
+
+class Accelerator(Entry):
+    """A GPU or another training chip."""
+
+    maker: str
+    memory_gib: Positive | None = None
+    power_w: Positive | None = None
+
+
+class Nic(Entry):
+    """A network adapter."""
+
+    maker: str
+    kinds: tuple[FabricKind, ...]
+    rate_gbps: Rate
+    """Of one port at most."""
+
+
+class Switch(Entry):
+    """A fixed-port switch."""
+
+    maker: str
+    kinds: tuple[FabricKind, ...]
+    ports: Positive
+    rate_gbps: Rate
+    """Of one port."""
+    units: Positive | None = None
+    power_kw: Power | None = None

@@ -1,0 +1,157 @@
+"""plan = f(spec, assets, catalogue, lock): same input, same bytes.
+
+No file, clock or chance comes in here. Cost grows linearly with the slots.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from rackwright import __version__
+from rackwright.errors import SpecInvalid
+from rackwright.plan import wiring
+from rackwright.plan.hardware import hardware
+from rackwright.plan.limits import not_planned, not_provisionable
+from rackwright.plan.lock import Lock
+from rackwright.plan.model import (
+    Identity,
+    Origin,
+    Plan,
+    PoolPlan,
+    StacksPlan,
+)
+from rackwright.plan.ranges import fold
+from rackwright.plan.seating import seat
+from rackwright.plan.sites import site_plans
+from rackwright.plan.slots import PoolGround, site_ranges, slots
+from rackwright.plan.stacks import onprem_stacks
+from rackwright.plan.totals import totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.findings import Finding
+    from rackwright.plan.hardware import Hardware
+    from rackwright.plan.model import Asset, SitePlan, Slot
+    from rackwright.plan.seating import Seating
+    from rackwright.spec.cluster import ClusterSpec
+
+
+class Intent(Protocol):
+    """What its owner wants, as read from the spec's files (`spec.load.LoadedSpec`)."""
+
+    @property
+    def spec(self) -> ClusterSpec: ...  # noqa: D102
+    @property
+    def assets(self) -> Mapping[str, Asset]: ...  # noqa: D102
+    @property
+    def spec_sha256(self) -> str: ...  # noqa: D102
+    @property
+    def assets_sha256(self) -> str: ...  # noqa: D102
+
+
+def build(intent: Intent, catalogue: Catalogue, lock: Lock | None) -> tuple[Plan, Lock]:
+    """Plan a cluster.
+
+    Args:
+        intent: spec and assets, with the hashes of their files.
+        catalogue: what is known of hardware.
+        lock: what the last plan allocated; None on the first.
+
+    Raises:
+        SpecInvalid: the spec cannot be planned; its findings carry spec paths, no places.
+    """
+    spec = intent.spec
+    nodes, findings = hardware(spec, catalogue)
+    _refuse(findings)
+    _refuse(list(wiring.one_site_each(spec)))
+    split, findings = wiring.rails(
+        spec, {name: one.wiring for name, one in nodes.items()}, lock.rails if lock else {}
+    )
+    seating, more = seat(spec, {n: one.footprint for n, one in nodes.items() if one.footprint}, lock)
+    _refuse([*findings, *more])
+    _refuse(list(wiring.crowded(spec, split, _last_indexes(spec, seating))))
+    new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools)
+    return _plan(intent, nodes, seating, new_lock), new_lock
+
+
+def _last_indexes(spec: ClusterSpec, seating: Seating) -> dict[str, int]:
+    """Fabric → highest index of a slot on it."""
+    last: dict[str, int] = {}
+    for name, seats in seating.pools.items():
+        highest = max(one.index for one in seats.seats.values())
+        for fabric in spec.pools[name].fabrics:
+            last[fabric] = max(last.get(fabric, 0), highest)
+    return last
+
+
+def _refuse(findings: list[Finding]) -> None:
+    if findings:
+        raise SpecInvalid(findings)
+
+
+def _plan(intent: Intent, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock) -> Plan:
+    spec = intent.spec
+    sites = site_plans(spec, seating.halls)
+    pools = _pools(intent, nodes, seating, lock)
+    stacks = onprem_stacks(sites, pools)
+    return Plan(
+        origin=Origin(
+            spec_sha256=intent.spec_sha256,
+            assets_sha256=intent.assets_sha256,
+            lock_sha256=lock.sha256,
+            catalogue_sha256=lock.catalogue_sha256,
+            package=__version__,
+        ),
+        cluster=Identity(name=spec.cluster.name, domain=spec.cluster.domain),
+        backend=spec.state.backend,
+        secrets=spec.state.secrets,
+        sites=sites,
+        pools=pools,
+        fabrics=dict(sorted(spec.fabrics.items())),
+        stacks=StacksPlan(onprem=stacks),
+        totals=totals(sites, pools, stacks),
+        not_planned=not_planned(spec, pools),
+        not_provisionable=not_provisionable(spec, pools),
+        undelivered=_undelivered(sites, pools),
+    )
+
+
+def _pools(
+    intent: Intent, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
+) -> dict[str, PoolPlan]:
+    rails = wiring.networks(intent.spec, lock.rails)
+    ranges = {name: site_ranges(site) for name, site in intent.spec.sites.items()}
+    pools: dict[str, PoolPlan] = {}
+    for name, seats in sorted(seating.pools.items()):
+        ground = PoolGround(name, intent.spec.pools[name], nodes[name], ranges[seats.site], rails)
+        pools[name] = _pool(ground, slots(ground, seats.seats, intent.assets))
+    return pools
+
+
+def _pool(ground: PoolGround, made: dict[str, Slot]) -> PoolPlan:
+    pool, platform = ground.pool, ground.hardware.platform
+    return PoolPlan(
+        site=pool.site,
+        platform=platform.name,
+        image=pool.image,
+        roles=tuple(sorted(pool.roles)),
+        provisioning=platform.provisioning.value,
+        management_interface=platform.management_interface,
+        accelerators_per_node=ground.hardware.accelerators,
+        accelerator=platform.accelerator,
+        power_kw_per_node=platform.power_kw,
+        units_per_node=platform.units,
+        slots=made,
+    )
+
+
+def _undelivered(sites: Mapping[str, SitePlan], pools: Mapping[str, PoolPlan]) -> dict[str, str]:
+    """Pool → numbers of the slots that wait for the factory."""
+    waiting = {
+        name: fold(slot.number for slot in pool.slots.values() if slot.asset is None)
+        for name, pool in pools.items()
+        if sites[pool.site].kind == "onprem"
+    }
+    return {name: numbers for name, numbers in waiting.items() if numbers}

@@ -1,0 +1,79 @@
+"""What this release does not plan and cannot build: named, never counted as 0, never silent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.spec.fabrics import Efa, FatTree
+from rackwright.spec.sites import AwsSite
+from rackwright.spec.storage import FsxLustre, Lustre
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rackwright.plan.model import PoolPlan
+    from rackwright.spec.cluster import ClusterSpec
+
+NEVER_PLANNED = ("cables", "cost", "failure", "switches")
+"""Parts that no code plans yet, whatever the spec."""
+
+
+def not_planned(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:
+    """Names of the totals and parts that are null in the plan, sorted."""
+    return tuple(sorted({*NEVER_PLANNED, *_by_spec(spec, pools)}))
+
+
+def _by_spec(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[str]:
+    if any(pool.power_kw_per_node is None for pool in pools.values()):
+        yield "power_kw"
+    if any(isinstance(site, AwsSite) for site in spec.sites.values()):
+        yield "resources"
+    if spec.storage:
+        yield "storage"
+    if any(isinstance(fabric, Efa) for fabric in spec.fabrics.values()):
+        yield "nics"
+
+
+def not_provisionable(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:
+    """One sentence for each part of the spec that `up` cannot build, in the spec's order of parts.
+
+    Schedulers and mounts are no such parts: roles converge them on hosts that are up.
+    """
+    return tuple(
+        f"{part}: {reason}"
+        for parts in (_sites(spec), _pools(spec, pools), _fabrics(spec), _storage(spec))
+        for part, reason in parts
+    )
+
+
+def _sites(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
+    for name, site in sorted(spec.sites.items()):
+        if isinstance(site, AwsSite):
+            yield f"sites.{name}", "this release has no stacks for AWS; nothing in this zone is built"
+
+
+def _pools(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[tuple[str, str]]:
+    for name, pool in pools.items():
+        if spec.sites[pool.site].kind == "aws":
+            continue
+        if pool.provisioning == "none":
+            yield f"pools.{name}", f"{pool.platform} has no management controller; power its nodes on by hand"
+        elif spec.pools[name].nodes.burst:
+            yield (
+                f"pools.{name}",
+                "this release does not fill on-prem slots on demand; its burst slots stay off",
+            )
+
+
+def _fabrics(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
+    for name, fabric in sorted(spec.fabrics.items()):
+        if not isinstance(fabric, Efa) and isinstance(fabric.topology, FatTree):
+            yield f"fabrics.{name}", "this release does not set up the switches of a fat tree"
+
+
+def _storage(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
+    for name, storage in sorted(spec.storage.items()):
+        if isinstance(storage, Lustre) and storage.existing is None:
+            yield f"storage.{name}", "this release does not set up Lustre servers"
+        if isinstance(storage, FsxLustre) and storage.existing is None:
+            yield f"storage.{name}", "this release does not make FSx file systems"

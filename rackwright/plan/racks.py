@@ -1,0 +1,124 @@
+"""Racks of one hall while they fill: first fit by units and power, in the order of rows and places.
+
+A slot that the lock has seated stays where it is; only new slots look for a place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.spec.sites import RackGrid
+
+WATTS = 1000
+"""Per kW: sums of power are integers, so that no order of adding changes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What one node of a pool takes."""
+
+    pool: str
+    units: int
+    watts: int
+    per_rack: int | None
+    """Nodes of the pool in one rack at most; None is as many as fit."""
+
+
+@dataclass(slots=True)
+class Rack:
+    """One rack and what it holds."""
+
+    row: int
+    place: int
+    free: int
+    """Bit n is set while unit n + 1 is free."""
+    watts: int = 0
+    nodes: dict[str, int] = field(default_factory=dict)
+    """Pool → nodes."""
+
+
+def rack_name(row: int, place: int) -> str:
+    """``r01p02`` is the second rack of the first row."""
+    return f"r{row:02d}p{place:02d}"
+
+
+class Hall:
+    """The racks of a site; they come into being when something stands in them."""
+
+    def __init__(self, grid: RackGrid) -> None:
+        self.grid = grid
+        self.limit_watts = round(grid.power_kw * WATTS)
+        self._empty = (1 << grid.units) - 1
+        self._racks: dict[str, Rack] = {}
+        self._next: dict[str, int] = {}
+
+    def filled(self) -> Iterator[tuple[str, Rack]]:
+        """Racks that hold something, in the order of rows and places."""
+        return iter(sorted(self._racks.items(), key=lambda item: (item[1].row, item[1].place)))
+
+    def why_not(self, name: str, unit: int, footprint: Footprint) -> str:
+        """Why a node cannot stand at a given place, a sentence; empty if it can."""
+        rack = self._named(name)
+        if rack is None:
+            return f"the site has no rack {name}"
+        if unit + footprint.units - 1 > self.grid.units:
+            return f"units {unit} to {unit + footprint.units - 1} of {name}, which has {self.grid.units}"
+        if rack.free & _units(unit, footprint.units) != _units(unit, footprint.units):
+            return f"something else stands in units {unit} to {unit + footprint.units - 1} of {name}"
+        if rack.watts + footprint.watts > self.limit_watts:
+            drawn = (rack.watts + footprint.watts) / WATTS
+            return f"{name} would draw {drawn:g} kW of {self.limit_watts / WATTS:g} kW"
+        return ""
+
+    def seat(self, name: str, unit: int, footprint: Footprint) -> None:
+        """Put a node where `why_not` has nothing against it."""
+        rack = self._named(name)
+        if rack is None:
+            raise KeyError(name)
+        self._racks[name] = rack
+        rack.free &= ~_units(unit, footprint.units)
+        rack.watts += footprint.watts
+        rack.nodes[footprint.pool] = rack.nodes.get(footprint.pool, 0) + 1
+
+    def find(self, footprint: Footprint) -> tuple[str, int] | None:
+        """First rack and lowest units where one more node of a pool fits; None if no rack takes it.
+
+        Racks only fill up, so each pool goes through the rows once: cost is linear.
+        """
+        for ordinal in range(self._next.get(footprint.pool, 0), self.grid.rows * self.grid.per_row):
+            row, place = ordinal // self.grid.per_row + 1, ordinal % self.grid.per_row + 1
+            name = rack_name(row, place)
+            rack = self._racks.get(name) or Rack(row, place, self._empty)
+            unit = self._fits(rack, footprint)
+            if unit:
+                self._next[footprint.pool] = ordinal
+                return name, unit
+        self._next[footprint.pool] = self.grid.rows * self.grid.per_row
+        return None
+
+    def _fits(self, rack: Rack, footprint: Footprint) -> int:
+        """Lowest unit of a free run, 0 for none."""
+        if footprint.per_rack is not None and rack.nodes.get(footprint.pool, 0) >= footprint.per_rack:
+            return 0
+        if rack.watts + footprint.watts > self.limit_watts:
+            return 0
+        run = rack.free
+        for shift in range(1, footprint.units):
+            run &= rack.free >> shift
+        return (run & -run).bit_length()
+
+    def _named(self, name: str) -> Rack | None:
+        if name in self._racks:
+            return self._racks[name]
+        row, _, place = name[1:].partition("p")
+        if not (1 <= int(row) <= self.grid.rows and 1 <= int(place) <= self.grid.per_row):
+            return None
+        return Rack(int(row), int(place), self._empty)
+
+
+def _units(unit: int, count: int) -> int:
+    return ((1 << count) - 1) << (unit - 1)

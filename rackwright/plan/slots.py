@@ -1,0 +1,78 @@
+"""Slots from seats: names, addresses, ports, position and asset of every slot of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.plan.addresses import AddressRange
+from rackwright.plan.model import Position, RailPort, Slot
+from rackwright.spec.sites import OnpremSite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwright.plan.hardware import Hardware
+    from rackwright.plan.lock import Seat
+    from rackwright.plan.model import Asset
+    from rackwright.spec.pools import Pool
+    from rackwright.spec.sites import Site
+
+
+def slot_name(pool: str, number: int) -> str:
+    """``node-001``, ``node-1000``."""
+    return f"{pool}-{number:03d}"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolGround:
+    """What all slots of one pool have in common."""
+
+    name: str
+    pool: Pool
+    hardware: Hardware
+    networks: Mapping[str, AddressRange]
+    """Of the site; empty in the cloud."""
+    rails: Mapping[str, tuple[AddressRange, ...]]
+    """Fabric → network of each rail, for fabrics with addresses."""
+
+
+def site_ranges(site: Site) -> dict[str, AddressRange]:
+    """Network → range; EC2 gives addresses itself, so a zone has none."""
+    if not isinstance(site, OnpremSite):
+        return {}
+    return {name: AddressRange.of(network.cidr) for name, network in sorted(site.networks.items())}
+
+
+def slots(ground: PoolGround, seats: Mapping[int, Seat], assets: Mapping[str, Asset]) -> dict[str, Slot]:
+    """Name → slot, rising by number."""
+    made: dict[str, Slot] = {}
+    for number, seat in seats.items():
+        name = slot_name(ground.name, number)
+        made[name] = Slot(
+            name=name,
+            number=number,
+            index=seat.index,
+            addresses={network: one.address(seat.index) for network, one in ground.networks.items()},
+            ports=_ports(ground, seat.index),
+            position=None
+            if seat.rack is None or seat.unit is None
+            else Position(rack=seat.rack, unit=seat.unit),
+            asset=assets.get(name),
+            burst=number > ground.pool.nodes.static,
+        )
+    return made
+
+
+def _ports(ground: PoolGround, index: int) -> tuple[RailPort, ...]:
+    return tuple(
+        RailPort(
+            fabric=cabled.fabric,
+            rail=rail,
+            interface=interface,
+            address=networks[rail].address(index) if networks else None,
+        )
+        for cabled in ground.hardware.wiring
+        for networks in (ground.rails.get(cabled.fabric, ()),)
+        for rail, interface in enumerate(cabled.interfaces)
+    )

@@ -1,0 +1,48 @@
+"""Sums over the cluster; what no part plans yet is None, never 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.plan.model import OnpremSitePlan, Totals
+from rackwright.plan.racks import WATTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwright.plan.model import OnpremStack, PoolPlan, SitePlan
+
+BESIDE_HOST_SETS = 2
+"""Resources of an `onprem` stack that are no host sets: the stack and its provider."""
+
+
+def totals(
+    sites: Mapping[str, SitePlan], pools: Mapping[str, PoolPlan], stacks: Mapping[str, OnpremStack]
+) -> Totals:
+    """Add everything up."""
+    return Totals(
+        nodes=sum(len(pool.slots) for pool in pools.values()),
+        accelerators=sum(len(pool.slots) * pool.accelerators_per_node for pool in pools.values()),
+        racks=sum(len(site.racks) for site in sites.values() if isinstance(site, OnpremSitePlan)),
+        power_kw=_power_kw(pools),
+        resources=_resources(sites, stacks),
+        switches=None,
+        cables=None,
+    )
+
+
+def _power_kw(pools: Mapping[str, PoolPlan]) -> float | None:
+    """IT load of all nodes at most, kW; None unless the power of every platform is known."""
+    watts = 0
+    for pool in pools.values():
+        if pool.power_kw_per_node is None:
+            return None
+        watts += len(pool.slots) * round(pool.power_kw_per_node * WATTS)
+    return watts / WATTS
+
+
+def _resources(sites: Mapping[str, SitePlan], stacks: Mapping[str, OnpremStack]) -> int | None:
+    """Pulumi resources of all stacks; None where a site needs stacks that are not there yet."""
+    if not all(isinstance(site, OnpremSitePlan) for site in sites.values()):
+        return None
+    return sum(len(stack.host_sets) + BESIDE_HOST_SETS for stack in stacks.values())
