@@ -142,6 +142,8 @@ class NetworkCards(Frozen):
     count: Positive
     interfaces_per_card: Positive
     efa_interfaces: Annotated[int, Field(ge=0)]
+    efa_gbps: Rate
+    """Of one EFA interface."""
 
 
 class Platform(Entry):
@@ -169,7 +171,6 @@ class Accelerator(Entry):
     """A GPU or another training chip."""
 
     maker: str
-    memory_gib: Positive | None = None
     power_w: Positive | None = None
 
 
