@@ -1,0 +1,92 @@
+"""Plan and `Observed` in, `Inventory` out: who may be connected to, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.inventory.model import Absence, Absent, Host, Inventory
+from rackwright.plan.model import OnpremSitePlan
+from rackwright.plan.stacks import MAINTENANCE, host_set_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.inventory.keys import Judged
+    from rackwright.plan.model import Plan, PoolPlan, SitePlan, Slot
+    from rackwright.plan.observed import HostKey
+
+MANAGEMENT = "management"
+"""The network that ssh uses."""
+
+
+def expected(plan: Plan) -> Iterator[tuple[str, Slot]]:
+    """Site and slot of the hosts whose consoles are read: delivered, and not held."""
+    for pool in plan.pools.values():
+        if not isinstance(plan.sites[pool.site], OnpremSitePlan):
+            continue
+        for slot in pool.slots.values():
+            if slot.asset and not slot.asset.maintenance:
+                yield pool.site, slot
+
+
+def build(plan: Plan, judged: Judged) -> Inventory:
+    """The inventory after the consoles were read."""
+    hosts: dict[str, Host] = {}
+    absent: dict[str, Absent] = {}
+    for name, pool in plan.pools.items():
+        for slot in pool.slots.values():
+            entry = _entry(plan.sites[pool.site], name, pool, slot, judged)
+            if isinstance(entry, Host):
+                hosts[slot.name] = entry
+            else:
+                absent[slot.name] = entry
+    return Inventory(cluster=plan.cluster.name, domain=plan.cluster.domain, hosts=hosts, absent=absent)
+
+
+def _entry(site: SitePlan, name: str, pool: PoolPlan, slot: Slot, judged: Judged) -> Host | Absent:
+    if not isinstance(site, OnpremSitePlan):
+        return _absent(pool, name, Absence.NOT_BUILT, "nothing here launches instances of a cloud yet")
+    if slot.asset is None:
+        return _absent(pool, name, Absence.UNDELIVERED, "the pool's asset file has no row for it")
+    if slot.asset.maintenance:
+        return _absent(pool, name, Absence.HELD, MAINTENANCE)
+    fault = judged.faults.get(slot.name)
+    if fault is None:
+        return _host(site, name, pool, slot, judged.observed.slots[slot.name].host_keys)
+    if slot.burst and fault.kind.waiting_helps:
+        return _absent(pool, name, Absence.ON_DEMAND, "filled on demand, and not seen so far")
+    return Absent(
+        site=pool.site,
+        pool=name,
+        absence=Absence.NO_KEY,
+        code=fault.kind.code,
+        reason=fault.kind.message,
+        got=fault.got,
+        hint=fault.kind.hint,
+    )
+
+
+def _absent(pool: PoolPlan, name: str, absence: Absence, reason: str) -> Absent:
+    return Absent(site=pool.site, pool=name, absence=absence, code="", reason=reason, got="", hint="")
+
+
+def _host(
+    site: OnpremSitePlan, name: str, pool: PoolPlan, slot: Slot, host_keys: tuple[HostKey, ...]
+) -> Host:
+    return Host(
+        site=pool.site,
+        pool=name,
+        platform=pool.platform,
+        image=pool.image,
+        roles=pool.roles,
+        user=site.access.user,
+        bastion=site.access.bastion,
+        address=slot.addresses[MANAGEMENT].partition("/")[0],
+        addresses=slot.addresses,
+        rails=slot.ports,
+        rack=slot.position.rack if slot.position else None,
+        unit=slot.position.unit if slot.position else None,
+        host_set=host_set_name(name, slot.number),
+        serial=slot.asset.serial if slot.asset else "",
+        host_keys=host_keys,
+    )

@@ -1,0 +1,103 @@
+"""Read the consoles of a plan's hosts, wait for them where asked, and keep what they said."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwright import paths
+from rackwright.inventory import store
+from rackwright.inventory.build import build, expected
+from rackwright.inventory.keys import judge
+from rackwright.inventory.logs import ConsoleLogs
+from rackwright.plan.model import OnpremSitePlan
+from rackwright.spec.references import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwright.inventory.console import Reading
+    from rackwright.inventory.keys import Acceptance
+    from rackwright.inventory.model import Inventory
+    from rackwright.plan.model import Plan
+    from rackwright.plan.observed import Observed
+
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long to wait for hosts that are still booting, and whom to tell.
+
+    Args:
+        seconds: at most; 0 reads once.
+        tell: gets a sentence whenever the number of hosts still missing changes.
+    """
+
+    seconds: float
+    tell: Callable[[str], None]
+
+
+def collect(plan: Plan, spec_folder: Path, wait: Wait, acceptance: Acceptance | None = None) -> Inventory:
+    """The inventory as the consoles have it now; what is newly known is stored.
+
+    Args:
+        plan: whose hosts.
+        spec_folder: ``file:`` references are relative to it.
+        wait: for hosts that have not printed their keys.
+        acceptance: of changed keys; none are accepted otherwise.
+
+    Raises:
+        EnvironmentUnfit: what was stored before cannot be read.
+        UsageError: a key is accepted that has not changed.
+        OSError: what is known cannot be written.
+    """
+    file = paths.observed_file(plan.cluster.name)
+    observed = store.load(file, plan.cluster.name)
+    readings = _read_and_wait(plan, spec_folder, observed, wait)
+    judged = judge(observed, readings, acceptance)
+    if judged.observed != observed:
+        store.save(file, judged.observed)
+    return build(plan, judged)
+
+
+def _read_and_wait(plan: Plan, spec_folder: Path, observed: Observed, wait: Wait) -> dict[str, Reading]:
+    logs = _logs(plan, spec_folder)
+    readings = {slot.name: logs[site].read(slot.name) for site, slot in expected(plan)}
+    pending = {
+        slot.name: site
+        for site, slot in expected(plan)
+        if not slot.burst and slot.name not in observed.slots and _is_booting(readings[slot.name])
+    }
+    deadline = time.monotonic() + wait.seconds
+    told = 0
+    while pending and time.monotonic() < deadline:
+        if told != len(pending):
+            told = len(pending)
+            wait.tell(f"waiting for the keys of {told} of {len(readings)} hosts, first {next(iter(pending))}")
+        time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+        for slot in list(pending):
+            readings[slot] = logs[pending[slot]].read(slot)
+            if not _is_booting(readings[slot]):
+                del pending[slot]
+    return readings
+
+
+def _is_booting(reading: Reading) -> bool:
+    return reading.printing or (reading.fault is not None and reading.fault.waiting_helps)
+
+
+def _logs(plan: Plan, spec_folder: Path) -> dict[str, ConsoleLogs]:
+    return {
+        name: ConsoleLogs(_folder(site.access.console_logs, plan.cluster.name, spec_folder))
+        for name, site in plan.sites.items()
+        if isinstance(site, OnpremSitePlan)
+    }
+
+
+def _folder(reference: str, cluster: str, spec_folder: Path) -> Path:
+    if reference.startswith("/"):
+        return Path(reference)
+    return locate(reference, spec_folder, paths.state(cluster))

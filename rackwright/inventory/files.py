@@ -1,0 +1,201 @@
+"""An `Inventory` in, the folder out that Ansible and ssh use.
+
+| file | for |
+|---|---|
+| `known_hosts` | the keys, by name and address: the only ones that ssh accepts |
+| `ssh_config` | `ssh -F`: user, client key, jump host, strict checking |
+| `ansible.cfg` | `ANSIBLE_CONFIG`: this inventory, pipelining, one lasting connection per host |
+| `group_vars/onprem.yml` | static variables, from `inventories/` of the checkout |
+| `hosts.yml` | the hosts; absent ones are listed with their reason and are no hosts to Ansible |
+| `inventory.json` | the same as one typed value |
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright import canonical, paths
+from rackwright.render.templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from rackwright.inventory.model import Absent, Host, Inventory
+
+    Variables = Mapping[str, canonical.Json]
+
+FORKS = 32
+"""Hosts at once: one failure domain."""
+
+
+def write(inventory: Inventory, folder: Path, client_key: Path) -> None:
+    """Write the folder's files, `hosts.yml` last: who reads it finds the others as new as it is.
+
+    Args:
+        inventory: what to write.
+        folder: made if it is not there; files of other names are left alone.
+        client_key: private key that the hosts let in.
+
+    Raises:
+        OSError: a file could not be written whole; it is then the old one.
+    """
+    static = paths.repository() / "inventories" / "group_vars" / "onprem.yml"
+    contents = {
+        "known_hosts": known_hosts(inventory),
+        "ssh_config": ssh_config(inventory, folder, client_key),
+        "ansible.cfg": ansible_cfg(folder),
+        "group_vars/onprem.yml": static.read_text(encoding="utf-8"),
+        "inventory.json": canonical.dumps(inventory),
+        "hosts.yml": hosts_yml(inventory),
+    }
+    for name, content in contents.items():
+        canonical.write_atomic(folder / name, content)
+
+
+def known_hosts(inventory: Inventory) -> str:
+    """One line per key, under the host's name, full name and address (sshd(8), SSH_KNOWN_HOSTS)."""
+    return "".join(
+        f"{','.join(_names(name, host, inventory.domain))} {key.type} {key.key}\n"
+        for name, host in sorted(inventory.hosts.items())
+        for key in host.host_keys
+    )
+
+
+def _names(name: str, host: Host, domain: str) -> tuple[str, str, str]:
+    return name, f"{name}.{domain}", host.address
+
+
+@dataclass(frozen=True, slots=True)
+class _SshHost:
+    """One `Host` block of the ssh configuration; ``jump`` has one element or none."""
+
+    names: str
+    address: str
+    user: str
+    jump: tuple[str, ...]
+
+
+def ssh_config(inventory: Inventory, folder: Path, client_key: Path) -> str:
+    """For ``ssh -F``: strict, with the keys of `known_hosts` and no others (ssh_config(5))."""
+    hosts = [
+        _ssh_host(_names(name, host, inventory.domain), host)
+        for name, host in sorted(inventory.hosts.items())
+    ]
+    values = {
+        "folder": folder,
+        "bastions": sorted({_bare(jump) for host in hosts for jump in host.jump}),
+        "hosts": hosts,
+        "known_hosts": _quoted(folder / "known_hosts"),
+        "client_key": _quoted(client_key),
+    }
+    return render("inventory/ssh_config.j2", values)
+
+
+def _ssh_host(names: tuple[str, str, str], host: Host) -> _SshHost:
+    is_bastion = host.bastion is not None and _bare(host.bastion) in names
+    jump = (host.bastion,) if host.bastion and not is_bastion else ()
+    return _SshHost(names=" ".join(names), address=host.address, user=host.user, jump=jump)
+
+
+def _bare(jump: str) -> str:
+    """The host of ``user@host:port``."""
+    return jump.rpartition("@")[2].partition(":")[0]
+
+
+def _quoted(path: Path) -> str:
+    """A path for ssh_config: spaces kept together, no percent sign taken for a token."""
+    return f'"{str(path).replace("%", "%%")}"'
+
+
+def ansible_cfg(folder: Path) -> str:
+    """For ``ANSIBLE_CONFIG``."""
+    values = {
+        "folder": folder,
+        "forks": FORKS,
+        "ssh_config": shlex.quote(str(folder / "ssh_config")),
+        "sockets": canonical.sha256(str(folder))[:8],
+    }
+    return render("inventory/ansible.cfg.j2", values)
+
+
+def hosts_yml(inventory: Inventory) -> str:
+    """Ansible's YAML; one line a host, so that `grep` and `diff` work on it. JSON values are YAML."""
+    lines = ["# Written by rackwright.", "all:", "  vars:"]
+    lines += [f"    {name}: {json.dumps(value)}" for name, value in _cluster(inventory).items()]
+    lines.append("  hosts:" if inventory.hosts else "  hosts: {}")
+    lines += [f"    {name}: {json.dumps(_variables(host))}" for name, host in sorted(inventory.hosts.items())]
+    lines.append("  children:" if inventory.hosts else "  children: {}")
+    for group, members in _groups(inventory).items():
+        lines += [f"    {group}:", "      hosts:", *(f"        {name}:" for name in members)]
+    return "\n".join(lines) + "\n"
+
+
+def dynamic(inventory: Inventory) -> Mapping[str, canonical.Json]:
+    """The form in which Ansible prints an inventory (``ansible-inventory --list``), with a ``schema``."""
+    groups = _groups(inventory)
+    hostvars = {name: _variables(host) for name, host in sorted(inventory.hosts.items())}
+    absent = {name: gone.model_dump(mode="json") for name, gone in sorted(inventory.absent.items())}
+    return {
+        "schema": inventory.schema_,
+        "_meta": {"hostvars": hostvars, "absent": absent},
+        "all": {"hosts": list(hostvars), "children": list(groups), "vars": _cluster(inventory)},
+        **{group: {"hosts": members} for group, members in groups.items()},
+    }
+
+
+def _cluster(inventory: Inventory) -> Variables:
+    return {
+        "rackwright_cluster": inventory.cluster,
+        "rackwright_domain": inventory.domain,
+        "rackwright_absent": {name: _reason(gone) for name, gone in sorted(inventory.absent.items())},
+    }
+
+
+def _reason(gone: Absent) -> str:
+    return f"{gone.absence}: {gone.reason}"
+
+
+def _variables(host: Host) -> Variables:
+    return {
+        "ansible_host": host.address,
+        "ansible_user": host.user,
+        "rackwright_site": host.site,
+        "rackwright_pool": host.pool,
+        "rackwright_platform": host.platform,
+        "rackwright_image": host.image,
+        "rackwright_roles": list(host.roles),
+        "rackwright_rack": host.rack,
+        "rackwright_unit": host.unit,
+        "rackwright_serial": host.serial,
+        "rackwright_addresses": host.addresses,
+        "rackwright_rails": [port.model_dump(mode="json") for port in host.rails],
+    }
+
+
+def _groups(inventory: Inventory) -> dict[str, list[str]]:
+    """Group → hosts, both sorted. A prefix says of what kind it is; a name has no underscore of its own."""
+    groups: dict[str, list[str]] = {}
+    for name, host in sorted(inventory.hosts.items()):
+        for group in _groups_of(host):
+            groups.setdefault(group, []).append(name)
+    return dict(sorted(groups.items()))
+
+
+def _groups_of(host: Host) -> Iterator[str]:
+    yield "onprem"
+    yield _group("site", host.site)
+    yield _group("pool", host.pool)
+    yield _group("unit", host.host_set)
+    if host.rack:
+        yield _group("rack", f"{host.site}_{host.rack}")
+    for role in host.roles:
+        yield _group("role", role)
+
+
+def _group(kind: str, name: str) -> str:
+    """A name that Ansible takes without a warning: letters, digits and underscores."""
+    return f"{kind}_{name.replace('-', '_')}"

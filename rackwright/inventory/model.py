@@ -1,0 +1,84 @@
+"""The inventory: the hosts that may be connected to, and the others with the reason why not."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rackwright.plan.model import RailPort
+from rackwright.plan.observed import HostKey
+from rackwright.spec.base import Model
+from rackwright.spec.pools import Role
+
+SCHEMA: Literal["rackwright/inventory/1"] = "rackwright/inventory/1"
+
+
+class Host(Model):
+    """A host whose keys are known."""
+
+    site: str
+    pool: str
+    platform: str
+    image: str
+    roles: tuple[Role, ...]
+    user: str
+    """Login, with sudo."""
+    bastion: str | None
+    """Jump host of the site."""
+    address: str
+    """In the management network, where ssh goes."""
+    addresses: dict[str, str]
+    """Network → address with prefix length."""
+    rails: tuple[RailPort, ...]
+    rack: str | None
+    unit: int | None
+    """Lowest rack unit, from 1."""
+    host_set: str
+    """The hosts that are reconciled together: a failure domain of at most 32."""
+    serial: str
+    host_keys: Annotated[tuple[HostKey, ...], Field(min_length=1)]
+
+
+class Absence(StrEnum):
+    """Why a host is not connected to."""
+
+    NO_KEY = "no-key"
+    """It should be there, and no trustworthy key of it is known: an error."""
+    NOT_BUILT = "not-built"
+    """Nothing here can launch it yet."""
+    HELD = "held"
+    """In maintenance."""
+    UNDELIVERED = "undelivered"
+    """The factory has not delivered: there is no asset behind the slot."""
+    ON_DEMAND = "on-demand"
+    """Filled when Slurm asks for it, and not seen so far."""
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something that was asked for is missing."""
+        return self in (Absence.NO_KEY, Absence.NOT_BUILT)
+
+
+class Absent(Model):
+    """A host of the plan that is not connected to."""
+
+    site: str
+    pool: str
+    absence: Absence
+    code: str
+    """Of the fault, stable; empty where it is none."""
+    reason: str
+    got: str
+    hint: str
+
+
+class Inventory(Model):
+    """All hosts of a cluster, each exactly once."""
+
+    schema_: Annotated[Literal["rackwright/inventory/1"], Field(alias="schema")] = SCHEMA
+    cluster: str
+    domain: str
+    hosts: dict[str, Host]
+    absent: dict[str, Absent]
