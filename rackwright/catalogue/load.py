@@ -68,6 +68,7 @@ def load(folder: Path = SHIPPED) -> Catalogue:
     nics = _section(folder, "nics", Nic, texts)
     switches = _section(folder, "switches", Switch, texts)
     _check_references(folder, platforms, accelerators, nics)
+    _refuse_shared_names(folder, texts)
     content = json.dumps(texts, sort_keys=True, default=str)
     return Catalogue(platforms, accelerators, nics, switches, canonical.sha256(content))
 
@@ -132,6 +133,20 @@ def _check_references(
         for group, ports in platform.ports.items():
             if ports.nic not in nics:
                 raise _unknown(place, f"ports.{group}.nic", ports.nic, nics)
+
+
+def _refuse_shared_names(folder: Path, contents: Mapping[str, Mapping[str, object]]) -> None:
+    """`catalogue show NAME` must mean one thing."""
+    owner: dict[str, str] = {}
+    for section, entries in contents.items():
+        for name in entries:
+            if owner.setdefault(name, section) != section:
+                raise CatalogueInvalid(
+                    "a name of the catalogue is used twice",
+                    where=Place(folder / section / f"{name}.yaml"),
+                    got=name,
+                    expected=f"a name that {owner[name]} does not have",
+                )
 
 
 def _unknown(place: Place, key: str, got: str, known: Iterable[str]) -> CatalogueInvalid:

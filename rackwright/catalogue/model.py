@@ -68,7 +68,7 @@ class Entry(Frozen):
     @model_validator(mode="after")
     def _every_figure_has_a_source(self) -> Self:
         stated = {name for source in self.sources for name in source.states}
-        figures = set(self.figures())
+        figures = {figure for figure, _ in self.figures()}
         bare = sorted(figure for figure in figures if not stated & set(_prefixes(figure)))
         if bare:
             msg = f"no source states {', '.join(bare)}"
@@ -79,19 +79,19 @@ class Entry(Frozen):
             raise ValueError(msg)
         return self
 
-    def figures(self) -> Iterator[str]:
-        """Dotted names of all that is stated about the thing."""
+    def figures(self) -> Iterator[tuple[str, object]]:
+        """All that is stated about the thing: dotted names with values."""
         plain = self.model_dump(exclude_none=True, exclude=set(self.without_source))
         return _leaves(plain, "")
 
 
-def _leaves(value: Mapping[str, object], path: str) -> Iterator[str]:
+def _leaves(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]]:
     for key, below in value.items():
         name = f"{path}{key}"
         if isinstance(below, Mapping):
             yield from _leaves(below, f"{name}.")
         else:
-            yield name
+            yield name, below
 
 
 def _prefixes(name: str) -> Iterator[str]:

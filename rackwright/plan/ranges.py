@@ -35,7 +35,7 @@ class Span:
         span = cls(first or 0)
         if last is not None:
             span = cls(span.first, (last - span.first) // (step or 1) + 1, step or 1)
-        if str(span) != text:
+        if span.count < 1 or str(span) != text:
             msg = f"{text!r} is no span in its shortest form"
             raise ValueError(msg)
         return span
