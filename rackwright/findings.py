@@ -6,11 +6,13 @@ reformatting, and as file, line and column for the reader's editor.
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import date
     from pathlib import Path
 
@@ -84,3 +86,9 @@ class Finding:
     def blocks(self) -> bool:
         """Whether this finding alone makes the answer bad."""
         return self.level is Level.ERROR and self.waiver is None
+
+
+def did_you_mean(got: str, known: Iterable[str]) -> str:
+    """A hint with the known name nearest to what was written; empty where none is near."""
+    near = difflib.get_close_matches(got, list(known), n=1, cutoff=0.65)
+    return f"did you mean `{near[0]}`?" if near else ""

@@ -21,10 +21,12 @@ FileReference = Annotated[
 ]
 """``file:assets/h100.csv`` or ``state:secrets/bmc.csv``."""
 
+REFERENCE_PATTERN = r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$"
+
 SecretReference = Annotated[
     str,
     form(
-        r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$",
+        REFERENCE_PATTERN,
         "where the secret is, never the secret: `env:NAME`, `file:PATH` or `state:PATH`",
     ),
 ]

@@ -34,12 +34,30 @@ def model_at(root: type[Model], path: SpecPath, values: object) -> type[Model] |
         path: keys from the root.
         values: the whole, as plain values.
     """
+    annotation, value = _at(root, path, values)
+    found = chosen(annotation, value)
+    return found if is_model(found) else None
+
+
+def kinds_at(root: type[Model], path: SpecPath, values: object) -> list[str]:
+    """The ``kind``s that the map at a path may have."""
+    annotation, _ = _at(root, path, values)
+    return [kind for member in _members(annotation) if is_model(member) for kind in kinds_of(member)]
+
+
+def size_at(root: type[Model], path: SpecPath, values: object) -> int:
+    """How many items the list of fixed length at a path has."""
+    annotation, _ = _at(root, path, values)
+    return len(get_args(annotation))
+
+
+def _at(root: type[Model], path: SpecPath, values: object) -> tuple[object, object]:
+    """Annotation and value at a path."""
     annotation: object = root
     for key in path:
         annotation = _inner(chosen(annotation, values), key)
         values = _item(values, key)
-    found = chosen(annotation, values)
-    return found if is_model(found) else None
+    return annotation, values
 
 
 def chosen(annotation: object, value: object) -> object:
@@ -117,14 +135,15 @@ def _models_in(annotation: object) -> Iterator[type[Model]]:
 
 def words(field: FieldInfo) -> str:
     """What a field's value should be, in words."""
-    known = [MEANINGS[pattern] for pattern in _patterns(field)]
+    known = [MEANINGS[pattern] for pattern in patterns(field)]
     kinds = known or _kinds(_members(field.annotation))
     text = " or ".join(dict.fromkeys(kinds))
     about = (field.description or "").split("\n")[0]
     return f"{text} ({about.rstrip('.')})" if about and not known else text
 
 
-def _patterns(field: FieldInfo) -> Iterator[str]:
+def patterns(field: FieldInfo) -> Iterator[str]:
+    """Patterns that a field's text must match."""
     annotated = [part for part in _parts(field.annotation) if get_origin(part) is Annotated]
     marks = [*field.metadata, *(mark for part in annotated for mark in get_args(part)[1:])]
     for mark in marks:
