@@ -11,7 +11,7 @@ from rackwright.cli import frame
 from rackwright.errors import GOOD, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from rackwright.catalogue.load import Section
     from rackwright.catalogue.model import Entry, Source

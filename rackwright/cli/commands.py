@@ -17,6 +17,8 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "schema": Entry("rackwright.cli.schema", "JSON Schema of a spec or a plan, for editors."),
+    "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
+    "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }
 """In the order of the work, which is the order of the help."""

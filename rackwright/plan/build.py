@@ -5,7 +5,7 @@ No file, clock or chance comes in here. Cost grows linearly with the slots.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rackwright import __version__
 from rackwright.errors import SpecInvalid
@@ -33,36 +33,24 @@ if TYPE_CHECKING:
     from rackwright.catalogue.load import Catalogue
     from rackwright.findings import Finding
     from rackwright.plan.hardware import Hardware
-    from rackwright.plan.model import Asset, SitePlan, Slot
+    from rackwright.plan.model import SitePlan, Slot
     from rackwright.plan.seating import Seating
     from rackwright.spec.cluster import ClusterSpec
+    from rackwright.spec.load import LoadedSpec
 
 
-class Intent(Protocol):
-    """What its owner wants, as read from the spec's files (`spec.load.LoadedSpec`)."""
-
-    @property
-    def spec(self) -> ClusterSpec: ...  # noqa: D102
-    @property
-    def assets(self) -> Mapping[str, Asset]: ...  # noqa: D102
-    @property
-    def spec_sha256(self) -> str: ...  # noqa: D102
-    @property
-    def assets_sha256(self) -> str: ...  # noqa: D102
-
-
-def build(intent: Intent, catalogue: Catalogue, lock: Lock | None) -> tuple[Plan, Lock]:
+def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[Plan, Lock]:
     """Plan a cluster.
 
     Args:
-        intent: spec and assets, with the hashes of their files.
+        loaded: spec and assets, with the hashes of their files.
         catalogue: what is known of hardware.
         lock: what the last plan allocated; None on the first.
 
     Raises:
         SpecInvalid: the spec cannot be planned; its findings carry spec paths, no places.
     """
-    spec = intent.spec
+    spec = loaded.spec
     nodes, findings = hardware(spec, catalogue)
     _refuse(findings)
     _refuse(list(wiring.one_site_each(spec)))
@@ -73,7 +61,7 @@ def build(intent: Intent, catalogue: Catalogue, lock: Lock | None) -> tuple[Plan
     _refuse([*findings, *more])
     _refuse(list(wiring.crowded(spec, split, _last_indexes(spec, seating))))
     new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools)
-    return _plan(intent, nodes, seating, new_lock), new_lock
+    return _plan(loaded, nodes, seating, new_lock), new_lock
 
 
 def _last_indexes(spec: ClusterSpec, seating: Seating) -> dict[str, int]:
@@ -91,15 +79,15 @@ def _refuse(findings: list[Finding]) -> None:
         raise SpecInvalid(findings)
 
 
-def _plan(intent: Intent, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock) -> Plan:
-    spec = intent.spec
+def _plan(loaded: LoadedSpec, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock) -> Plan:
+    spec = loaded.spec
     sites = site_plans(spec, seating.halls)
-    pools = _pools(intent, nodes, seating, lock)
+    pools = _pools(loaded, nodes, seating, lock)
     stacks = onprem_stacks(sites, pools)
     return Plan(
         origin=Origin(
-            spec_sha256=intent.spec_sha256,
-            assets_sha256=intent.assets_sha256,
+            spec_sha256=loaded.spec_sha256,
+            assets_sha256=loaded.assets_sha256,
             lock_sha256=lock.sha256,
             catalogue_sha256=lock.catalogue_sha256,
             package=__version__,
@@ -119,14 +107,14 @@ def _plan(intent: Intent, nodes: Mapping[str, Hardware], seating: Seating, lock:
 
 
 def _pools(
-    intent: Intent, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
+    loaded: LoadedSpec, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
 ) -> dict[str, PoolPlan]:
-    rails = wiring.networks(intent.spec, lock.rails)
-    ranges = {name: site_ranges(site) for name, site in intent.spec.sites.items()}
+    rails, assets = wiring.networks(loaded.spec, lock.rails), loaded.assets
+    ranges = {name: site_ranges(site) for name, site in loaded.spec.sites.items()}
     pools: dict[str, PoolPlan] = {}
     for name, seats in sorted(seating.pools.items()):
-        ground = PoolGround(name, intent.spec.pools[name], nodes[name], ranges[seats.site], rails)
-        pools[name] = _pool(ground, slots(ground, seats.seats, intent.assets))
+        ground = PoolGround(name, loaded.spec.pools[name], nodes[name], ranges[seats.site], rails)
+        pools[name] = _pool(ground, slots(ground, seats.seats, assets))
     return pools
 
 

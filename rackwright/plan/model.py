@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
 from rackwright.spec.pools import Role
@@ -107,17 +108,6 @@ class RailPort(Model):
     """Name of the interface on the host, as the platform has it; None where no source tells."""
     address: str | None
     """With prefix length (``10.77.16.16/24``); None where the fabric has no address range."""
-
-
-class Asset(Model):
-    """The machine behind a slot, as the factory delivered it."""
-
-    serial: str
-    bmc_mac: str
-    boot_mac: str
-    hca_guids: tuple[str, ...] = ()
-    maintenance: bool = False
-    """Held: nothing changes its power."""
 
 
 class Position(Model):

@@ -57,7 +57,7 @@ class Observed(Model):
 
     schema_: Annotated[Literal["rackwright/observed/1"], Field(alias="schema")] = SCHEMA
     cluster: str
-    slots: Annotated[dict[str, ObservedSlot], Field(default_factory=dict)]
+    slots: dict[str, ObservedSlot] = Field(default_factory=dict)
 
 
 class Sealed(Model):

@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 from rackwright.plan.addresses import AddressRange
 from rackwright.plan.model import Position, RailPort, Slot
 from rackwright.spec.sites import OnpremSite
+from rackwright.spec.slots import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwright.plan.hardware import Hardware
     from rackwright.plan.lock import Seat
-    from rackwright.plan.model import Asset
+    from rackwright.spec.assets import Asset
     from rackwright.spec.pools import Pool
     from rackwright.spec.sites import Site
-
-
-def slot_name(pool: str, number: int) -> str:
-    """``node-001``, ``node-1000``."""
-    return f"{pool}-{number:03d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,100 @@
+"""Open a cluster: the one place where a command reads spec, catalogue and lock, and plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright import canonical
+from rackwright.catalogue.load import Catalogue
+from rackwright.catalogue.load import load as load_catalogue
+from rackwright.errors import LockCorrupt, PlanStale, SpecInvalid
+from rackwright.plan.build import build
+from rackwright.plan.lock import parse, render
+from rackwright.spec.load import LoadedSpec
+from rackwright.spec.load import load as load_spec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rackwright.plan.lock import Lock
+    from rackwright.plan.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A planned spec."""
+
+    loaded: LoadedSpec
+    catalogue: Catalogue
+    plan: Plan
+    lock: Lock
+    lock_path: Path
+    lock_changed: bool
+    """Whether planning allocated, or gave up, what the lock on disk does not say."""
+
+    def write_lock(self) -> None:
+        """Put the lock beside its spec, if it has changed; `rackwright plan` alone does this."""
+        if self.lock_changed:
+            canonical.write_atomic(self.lock_path, render(self.lock))
+
+    def refuse_stale(self) -> None:
+        """Refuse to go on from a spec that was not planned as it stands.
+
+        Raises:
+            PlanStale: the lock on disk is not the one this plan needs.
+        """
+        if self.lock_changed:
+            raise PlanStale(
+                "the spec has changed since it was planned",
+                where=str(self.lock_path),
+                got="a spec or catalogue that would change the lock"
+                if self.lock_path.exists()
+                else "no lock",
+                expected="the lock as `rackwright plan` wrote it",
+                hint=f"rackwright plan {self.loaded.path}",
+            )
+
+
+def lock_path(spec: Path) -> Path:
+    """``clusters/atlas.lock.yaml`` for ``clusters/atlas.yaml``."""
+    return spec.with_name(f"{spec.stem}.lock.yaml")
+
+
+def open_cluster(spec: Path) -> Cluster:
+    """Read everything and plan; nothing is written.
+
+    Raises:
+        SpecUnreadable: a file of the spec is missing, not readable, or not YAML.
+        LockCorrupt: the lock is not as it was written, or another cluster's.
+        CatalogueInvalid: a data file of the catalogue is spoiled.
+        SpecInvalid: the spec breaks its schema, or cannot be planned.
+    """
+    loaded = load_spec(spec)
+    catalogue = load_catalogue()
+    path = lock_path(spec)
+    before = _read_lock(path, loaded)
+    try:
+        plan, lock = build(loaded, catalogue, before)
+    except SpecInvalid as error:
+        raise SpecInvalid(loaded.positions.locate(error.findings)) from None
+    return Cluster(loaded, catalogue, plan, lock, path, lock_changed=lock != before)
+
+
+def _read_lock(path: Path, loaded: LoadedSpec) -> Lock | None:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        raise LockCorrupt("the lock is no text", where=str(path), got=str(error)) from None
+    lock = parse(text, path)
+    if lock.cluster != loaded.spec.cluster.name:
+        raise LockCorrupt(
+            "the lock is another cluster's",
+            where=str(path),
+            got=lock.cluster,
+            expected=loaded.spec.cluster.name,
+            hint="give the spec a file name of its own; a cluster is never renamed",
+        )
+    return lock
