@@ -50,8 +50,6 @@ _INSERTED = re.compile(
 )
 _KERNEL_LINE = re.compile(r"(?:<\d+>)?\[ *\d+\.\d{6}\](?:\[ *[TC]\d+\])?[ :][^\r\n]*[\r\n]+")
 """printk writes whole lines, wherever the cursor is; `[T123]` is CONFIG_PRINTK_CALLER."""
-_PROMPT = re.compile(r"^\S+ login: *")
-"""agetty's prompt stays open: the next line begins behind it."""
 _KEY_LINE = re.compile(r"(?P<type>\S+) (?P<key>[A-Za-z0-9+/]+={0,2}) [^\s@]+@(?P<host>\S+)")
 _PART_OF_A_KEY = re.compile(rf"^(?:{'|'.join(KEY_TYPES)})\b|AAAA|[A-Za-z0-9+/]{{40}}")
 """Every key's wire form begins with three zero bytes, which are ``AAAA`` in base64."""
@@ -125,7 +123,7 @@ def parse(log: bytes, host: str) -> Reading:
         log: the log, or any tail of it: a block whose beginning is missing is passed over.
         host: the slot's name, which the host bears as its host name.
     """
-    blocks, begun = _blocks(_lines(log))
+    blocks, begun = _blocks(_lines(log, host))
     if not blocks:
         return Reading(fault=CUT_OFF if begun else NO_BLOCK, printing=begun)
     try:
@@ -135,11 +133,14 @@ def parse(log: bytes, host: str) -> Reading:
     return Reading(keys=keys, printing=begun)
 
 
-def _lines(log: bytes) -> Iterator[str]:
-    """Lines as the hosts' programs wrote them. Latin-1 keeps every byte."""
+def _lines(log: bytes, host: str) -> Iterator[str]:
+    """Lines as the host's programs wrote them. Latin-1 keeps every byte.
+
+    agetty's prompt stays open: whatever is printed next stands behind it.
+    """
     text = _KERNEL_LINE.sub("", _INSERTED.sub("", log.decode("latin-1")))
     for line in re.split(r"[\r\n]+", text):
-        yield _PROMPT.sub("", line).strip()
+        yield line.removeprefix(f"{host} login: ").strip()
 
 
 def _blocks(lines: Iterable[str]) -> tuple[list[list[str]], bool]:
@@ -184,7 +185,7 @@ def _key(line: str, host: str) -> HostKey:
     if match["type"] not in KEY_TYPES:
         raise _NotAKey(UNREADABLE, f"a key of the unknown type {_short(match['type'])}")
     if not _is_key(match["type"], match["key"]):
-        raise _NotAKey(UNREADABLE, f"not a {match['type']} key: {_short(match['key'])}")
+        raise _NotAKey(UNREADABLE, f"no valid {match['type']} key: {_short(match['key'])}")
     if match["host"].split(".")[0] != host:
         raise _NotAKey(OTHER_HOST, f"a key of {_short(match['host'])}")
     return HostKey(type=match["type"], key=match["key"])
@@ -204,5 +205,4 @@ def _is_key(type_: str, key: str) -> bool:
 def _short(text: str) -> str:
     """As much of foreign text as a message can bear, nothing of it for a terminal to obey."""
     limit = 60
-    shown = text if len(text) <= limit else f"{text[:limit]}…"
-    return ascii(shown)[1:-1] if not shown.isascii() else shown
+    return ascii(text if len(text) <= limit else f"{text[:limit]}...")[1:-1]

@@ -87,7 +87,7 @@ def ssh_config(inventory: Inventory, folder: Path, client_key: Path) -> str:
     ]
     values = {
         "folder": folder,
-        "bastions": sorted({_bare(jump) for host in hosts for jump in host.jump}),
+        "bastions": sorted({_bare(jump) for host in hosts for jump in host.jump} - _own_names(inventory)),
         "hosts": hosts,
         "known_hosts": _quoted(folder / "known_hosts"),
         "client_key": _quoted(client_key),
@@ -99,6 +99,13 @@ def _ssh_host(names: tuple[str, str, str], host: Host) -> _SshHost:
     is_bastion = host.bastion is not None and _bare(host.bastion) in names
     jump = (host.bastion,) if host.bastion and not is_bastion else ()
     return _SshHost(names=" ".join(names), address=host.address, user=host.user, jump=jump)
+
+
+def _own_names(inventory: Inventory) -> set[str]:
+    """Names of the plan's slots: whoever answers to one must have the key of that slot."""
+    slots = (*inventory.hosts, *inventory.absent)
+    addresses = {host.address for host in inventory.hosts.values()}
+    return addresses.union(slots, (f"{slot}.{inventory.domain}" for slot in slots))
 
 
 def _bare(jump: str) -> str:

@@ -1,0 +1,125 @@
+"""Which hosts are expected, which are named as absent and why, and how waiting ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from rackwright.inventory.model import Absence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.doubles.hall import Hall
+
+ONE, TWO, THREE, FOUR = (f"gpu-node-00{number}" for number in range(1, 5))
+LONG = 60
+"""Seconds; a test that waits so long has failed."""
+
+
+def test_every_slot_is_either_a_host_or_absent_with_its_reason(hall: Hall) -> None:
+    hall.nodes, hall.burst, hall.with_zone = 5, 1, True
+    hall.held, hall.undelivered = frozenset({2}), frozenset({3})
+    inventory = hall.inventory()
+    assert set(inventory.hosts) == {ONE}
+    assert {slot: gone.absence for slot, gone in inventory.absent.items()} == {
+        TWO: Absence.HELD,
+        THREE: Absence.UNDELIVERED,
+        FOUR: Absence.NO_KEY,
+        "gpu-node-005": Absence.NO_KEY,
+        "gpu-node-006": Absence.ON_DEMAND,
+        "cloud-001": Absence.NOT_BUILT,
+    }
+    assert inventory.absent[FOUR].code == "KEY001"
+
+
+def test_held_host_is_not_connected_to_though_its_key_is_known(hall: Hall) -> None:
+    assert TWO in hall.inventory().hosts
+    hall.held = frozenset({2})
+    assert hall.inventory().absent[TWO].absence is Absence.HELD
+
+
+def test_burst_host_that_has_printed_its_keys_is_a_host(hall: Hall) -> None:
+    hall.nodes, hall.burst = 2, 1
+    assert THREE in hall.inventory().hosts
+
+
+def test_log_may_be_named_without_a_suffix(hall: Hall) -> None:
+    (hall.consoles / f"{ONE}.log").rename(hall.consoles / ONE)
+    assert ONE in hall.inventory().hosts
+
+
+def test_log_that_cannot_be_read_is_a_fault_of_its_host_alone(hall: Hall) -> None:
+    (hall.consoles / f"{ONE}.log").unlink()
+    (hall.consoles / f"{ONE}.log").mkdir()
+    inventory = hall.inventory()
+    assert inventory.absent[ONE].code == "KEY006"
+    assert set(inventory.hosts) == {TWO, THREE}
+
+
+def test_block_far_from_the_end_of_a_long_log_is_found(hall: Hall) -> None:
+    with (hall.consoles / f"{ONE}.log").open("a") as log:
+        log.writelines("node_exporter: nothing new\n" for _ in range(200_000))
+    assert ONE in hall.inventory().hosts
+
+
+def test_missing_folder_says_where_it_looked(hall: Hall) -> None:
+    hall.consoles.rename(hall.folder / "elsewhere")
+    assert str(hall.consoles) in hall.inventory().absent[ONE].got
+
+
+def test_waiting_ends_as_soon_as_all_keys_are_there(hall: Hall) -> None:
+    hall.nodes = 4
+    boot = threading.Timer(0.6, hall.prints, [FOUR])
+    boot.start()
+    started = time.monotonic()
+    inventory = hall.inventory(wait_seconds=LONG)
+    boot.join()
+    assert set(inventory.hosts) == {ONE, TWO, THREE, FOUR}
+    assert time.monotonic() - started < LONG / 2
+    assert hall.told == [f"waiting for the keys of 1 of 4 hosts, first {FOUR}"]
+
+
+def test_waiting_lets_a_begun_block_end(hall: Hall) -> None:
+    hall.nodes = 4
+    hall.prints(FOUR)
+    log = hall.consoles / f"{FOUR}.log"
+    whole = log.read_text()
+    log.write_text(whole[:-20])
+    boot = threading.Timer(0.6, log.write_text, [whole])
+    boot.start()
+    inventory = hall.inventory(wait_seconds=LONG)
+    boot.join()
+    assert FOUR in inventory.hosts
+
+
+def test_waiting_ends_after_its_time(hall: Hall) -> None:
+    hall.nodes = 4
+    started = time.monotonic()
+    inventory = hall.inventory(wait_seconds=1.2)
+    assert 1.2 <= time.monotonic() - started < LONG / 2
+    assert inventory.absent[FOUR].code == "KEY001"
+
+
+def test_nobody_waits_for_a_host_that_waiting_cannot_help(hall: Hall) -> None:
+    hall.nodes, hall.burst = 4, 1
+    hall.held = frozenset({4})
+    hall.prints(ONE, name=TWO)
+    started = time.monotonic()
+    assert hall.inventory(wait_seconds=LONG).absent[ONE].code == "KEY005"
+    assert time.monotonic() - started < LONG / 2
+    assert hall.told == []
+
+
+def test_thousands_of_hosts_cost_seconds_at_most(
+    hall: Hall, record_property: Callable[[str, object], None]
+) -> None:
+    hall.nodes = 3072
+    for number in range(4, hall.nodes + 1):
+        hall.prints(f"gpu-node-{number:03d}")
+    plan = hall.plan()
+    started = time.monotonic()
+    inventory = hall.inventory()
+    record_property("seconds", time.monotonic() - started)
+    assert len(inventory.hosts) == len(plan.pools["gpu-node"].slots)
