@@ -36,13 +36,10 @@ class LoadedSpec:
     positions: Positions
     rows: Mapping[str, AssetRow]
     """Slot → its row of an asset file."""
+    assets: Mapping[str, Asset]
+    """Slot → the machine behind it, for the slots that have one."""
     spec_sha256: str
     assets_sha256: str
-
-    @property
-    def assets(self) -> Mapping[str, Asset]:
-        """Slot → the machine behind it, for the slots that have one."""
-        return {slot: row.asset for slot, row in self.rows.items()}
 
 
 def load(path: Path) -> LoadedSpec:
@@ -58,7 +55,15 @@ def load(path: Path) -> LoadedSpec:
     delivered = read_asset_files(spec, path.parent)
     if delivered.findings:
         raise SpecInvalid(positions.locate(delivered.findings))
-    return LoadedSpec(spec, path, positions, delivered.rows, _spec_hash(gathered, path), delivered.sha256)
+    return LoadedSpec(
+        spec=spec,
+        path=path,
+        positions=positions,
+        rows=delivered.rows,
+        assets={slot: row.asset for slot, row in delivered.rows.items()},
+        spec_sha256=_spec_hash(gathered, path),
+        assets_sha256=delivered.sha256,
+    )
 
 
 def _validated(gathered: Gathered, positions: Positions) -> ClusterSpec:
