@@ -22,8 +22,8 @@ from rackwright.plan.model import (
 )
 from rackwright.plan.ranges import fold
 from rackwright.plan.seating import seat
-from rackwright.plan.sites import site_plans
-from rackwright.plan.slots import PoolGround, site_ranges, slots
+from rackwright.plan.sites import missing_networks, site_plans
+from rackwright.plan.slots import PoolGround, site_ranges, slots, strange_bmc_addresses
 from rackwright.plan.stacks import onprem_stacks
 from rackwright.plan.totals import totals
 
@@ -52,7 +52,7 @@ def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[
     """
     spec = loaded.spec
     nodes, findings = hardware(spec, catalogue)
-    _refuse(findings)
+    _refuse([*missing_networks(spec), *findings])
     _refuse(list(wiring.one_site_each(spec)))
     split, findings = wiring.rails(
         spec, {name: one.wiring for name, one in nodes.items()}, lock.rails if lock else {}
@@ -61,7 +61,9 @@ def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[
     _refuse([*findings, *more])
     _refuse(list(wiring.crowded(spec, split, _last_indexes(spec, seating))))
     new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools)
-    return _plan(loaded, nodes, seating, new_lock), new_lock
+    plan = _plan(loaded, nodes, seating, new_lock)
+    _refuse(list(strange_bmc_addresses(loaded.rows, plan.pools)))
+    return plan, new_lock
 
 
 def _last_indexes(spec: ClusterSpec, seating: Seating) -> dict[str, int]:

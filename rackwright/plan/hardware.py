@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rackwright.catalogue.load import nearest
 from rackwright.catalogue.model import Provisioning
 from rackwright.findings import Finding, SpecPath
+from rackwright.plan import faults
 from rackwright.plan.racks import WATTS, Footprint
 from rackwright.plan.wiring import Cabled, cabled
 from rackwright.spec.sites import OnpremSite
@@ -62,7 +63,7 @@ def _dangling(spec: ClusterSpec, name: str, catalogue: Catalogue) -> Iterator[Fi
 
 def _unknown(at: SpecPath, what: str, got: str, known: Mapping[str, object]) -> Finding:
     return Finding(
-        code="REF001",
+        code=faults.DANGLING,
         message=f"there is no {what} {got}",
         path=at,
         got=got,
@@ -76,7 +77,7 @@ def _unfit(spec: ClusterSpec, name: str, platform: Platform) -> Iterator[Finding
     site = spec.sites[pool.site]
     if not _belongs(platform, site):
         yield Finding(
-            code="PLAT002",
+            code=faults.PLATFORM_ELSEWHERE,
             message=f"{platform.name} does not come up in a site of kind {site.kind}",
             path=at,
             got=f"provisioning {platform.provisioning}",
@@ -88,7 +89,7 @@ def _unfit(spec: ClusterSpec, name: str, platform: Platform) -> Iterator[Finding
     for figure in ("accelerators", *in_rack):
         if getattr(platform, figure) is None:
             yield Finding(
-                code="PLAT003",
+                code=faults.FIGURE_UNKNOWN,
                 message=f"the catalogue does not know {figure} of {platform.name}",
                 path=at,
                 got=f"no {figure}",

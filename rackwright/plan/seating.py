@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding, SpecPath
+from rackwright.plan import faults
 from rackwright.plan.addresses import RESERVED, AddressRange
 from rackwright.plan.lock import PoolSeats, Seat
 from rackwright.plan.racks import WATTS, Hall
@@ -90,7 +91,7 @@ def _room(spec: ClusterSpec) -> Iterator[Finding]:
         most, network = _most_slots(spec.sites[site_name])
         if wanted[site_name] > most:
             yield Finding(
-                code="ADDR001",
+                code=faults.TOO_MANY_NODES,
                 message=f"site {site_name} has fewer addresses than its pools have nodes",
                 path=SpecPath() / "pools" / pool_name / "nodes",
                 got=f"{wanted[site_name]} nodes in {site_name}",
@@ -115,7 +116,7 @@ def _moved(spec: ClusterSpec, lock: Lock | None) -> Iterator[Finding]:
         before = lock.pools.get(name) if lock else None
         if before is not None and before.site != pool.site:
             yield Finding(
-                code="SLOT001",
+                code=faults.SITE_CHANGED,
                 message=f"the slots of pool {name} are allocated in another site",
                 path=SpecPath() / "pools" / name / "site",
                 got=pool.site,
@@ -155,7 +156,7 @@ def _outside(site_name: str, site: Site, pools: Mapping[str, Mapping[int, Seat]]
     most, network = _most_slots(site)
     if last is not None and last[0] >= most:
         yield Finding(
-            code="ADDR002",
+            code=faults.ADDRESS_OUTSIDE,
             message=f"slots of pool {last[1]} have addresses outside network {network}",
             path=SpecPath() / "sites" / site_name / "networks" / network / "cidr",
             got=site.networks[network].cidr,
@@ -185,7 +186,7 @@ def _sit_down(hall: Hall, name: str, seats: Mapping[int, Seat], footprint: Footp
             hall.seat(rack, unit, footprint)
             continue
         yield Finding(
-            code="RACK002",
+            code=faults.SEAT_LOST,
             message=f"slot {number} of pool {name} can no longer stand where the lock has put it",
             path=SpecPath() / "pools" / name,
             got=reason,
@@ -215,7 +216,7 @@ def _no_room(hall: Hall, name: str, standing: list[int], slots: int, footprint: 
     each = f"{footprint.units} units and {footprint.watts / WATTS:g} kW each"
     per_rack = "" if footprint.per_rack is None else f", {footprint.per_rack} a rack at most"
     return Finding(
-        code="RACK001",
+        code=faults.NO_RACK,
         message=f"{len(standing)} of {slots} nodes of pool {name} find no rack",
         path=SpecPath() / "pools" / name / "nodes",
         got=f"slots {fold(standing)}, {each}{per_rack}",

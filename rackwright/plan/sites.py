@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.findings import Finding, SpecPath
+from rackwright.plan import faults
 from rackwright.plan.addresses import AddressRange
 from rackwright.plan.model import (
     AccessPlan,
@@ -18,10 +20,32 @@ from rackwright.plan.racks import WATTS
 from rackwright.spec.sites import OnpremSite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rackwright.plan.racks import Hall
     from rackwright.spec.cluster import ClusterSpec
+
+
+NEEDED = ("bmc", "management")
+"""Networks of every hall: one powers hosts on, the other reaches them."""
+
+
+def missing_networks(spec: ClusterSpec) -> Iterator[Finding]:
+    """Halls without a network that every host needs."""
+    for name, site in sorted(spec.sites.items()):
+        if isinstance(site, OnpremSite):
+            yield from (_missing(name, site, network) for network in NEEDED if network not in site.networks)
+
+
+def _missing(name: str, site: OnpremSite, network: str) -> Finding:
+    return Finding(
+        code=faults.NETWORK_MISSING,
+        message=f"site {name} has no network {network}",
+        path=SpecPath() / "sites" / name / "networks",
+        got=", ".join(sorted(site.networks)) or "none",
+        expected=" and ".join(NEEDED),
+        hint=f"add `{network}: {{cidr: …}}`",
+    )
 
 
 def site_plans(spec: ClusterSpec, halls: Mapping[str, Hall]) -> dict[str, SitePlan]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwright.findings import Finding, SpecPath
+from rackwright.plan import faults
 from rackwright.plan.addresses import AddressRange
 from rackwright.plan.model import Position, RailPort, Slot
 from rackwright.spec.sites import OnpremSite
 from rackwright.spec.slots import slot_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rackwright.plan.hardware import Hardware
     from rackwright.plan.lock import Seat
-    from rackwright.spec.assets import Asset
+    from rackwright.plan.model import PoolPlan
+    from rackwright.spec.assets import Asset, AssetRow
     from rackwright.spec.pools import Pool
     from rackwright.spec.sites import Site
 
@@ -72,3 +75,20 @@ def _ports(ground: PoolGround, index: int) -> tuple[RailPort, ...]:
         for networks in (ground.rails.get(cabled.fabric, ()),)
         for rail, interface in enumerate(cabled.interfaces)
     )
+
+
+def strange_bmc_addresses(rows: Mapping[str, AssetRow], pools: Mapping[str, PoolPlan]) -> Iterator[Finding]:
+    """Asset rows whose BMC is not where the plan looks for it."""
+    for name, pool in pools.items():
+        for slot in pool.slots.values():
+            row, planned = rows.get(slot.name), slot.addresses.get("bmc")
+            if row and row.bmc_address and planned and row.bmc_address != planned.partition("/")[0]:
+                yield Finding(
+                    code=faults.BMC_ADDRESS,
+                    message=f"the BMC of {slot.name} was given another address than the plan's",
+                    path=SpecPath() / "pools" / name / "assets",
+                    got=row.bmc_address,
+                    expected=f"{planned.partition('/')[0]}, the planned address of {slot.name}",
+                    hint="give the BMC its planned address, or leave the column empty",
+                    place=row.place,
+                )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding, SpecPath
+from rackwright.plan import faults
 from rackwright.plan.addresses import AddressRange, power_of_two
 from rackwright.spec.fabrics import Efa, Ethernet
 
@@ -60,7 +61,7 @@ def _ports(
         return group
     if fabric.kind not in group.kinds:
         return Finding(
-            code="PORT003",
+            code=faults.PORTS_SPEAK_OTHERWISE,
             message=f"the ports of {platform.name} do not speak {fabric.kind}",
             path=at,
             got=fabric.kind,
@@ -70,7 +71,7 @@ def _ports(
     nics = group.count if use.nics is None else use.nics
     if nics > group.count:
         return Finding(
-            code="PORT002",
+            code=faults.PORTS_TOO_FEW,
             message=f"{platform.name} has fewer ports for this fabric",
             path=at / "nics",
             got=str(nics),
@@ -88,7 +89,7 @@ def _group(at: SpecPath, name: str, use: FabricUse, platform: Platform) -> PortG
         return platform.ports[wanted]
     known = ", ".join(sorted(platform.ports)) or "none"
     return Finding(
-        code="PORT001",
+        code=faults.PORTS_UNCLEAR,
         message=f"it is not clear which ports of {platform.name} go to fabric {name}",
         path=at / "ports" if use.ports else at,
         got=wanted,
@@ -126,7 +127,7 @@ def _uses(wiring: Mapping[str, Sequence[Cabled]], fabric: str) -> Iterator[Cable
 
 def _more_rails(name: str, needed: int, split: int) -> Finding:
     return Finding(
-        code="ADDR004",
+        code=faults.MORE_RAILS,
         message=f"fabric {name} was laid out for {split} rails; more would move the addresses of its slots",
         path=SpecPath() / "fabrics" / name / "cidr",
         got=f"{needed} rails",
@@ -138,7 +139,7 @@ def _more_rails(name: str, needed: int, split: int) -> Finding:
 
 def _too_small(name: str, cidr: str, split: int) -> Finding:
     return Finding(
-        code="ADDR003",
+        code=faults.FABRIC_TOO_SMALL,
         message=f"the address range of fabric {name} cannot be split into {split} networks",
         path=SpecPath() / "fabrics" / name / "cidr",
         got=cidr,
@@ -167,7 +168,7 @@ def crowded(spec: ClusterSpec, split: Mapping[str, int], last: Mapping[str, int]
     for name, ranges in networks(spec, split).items():
         if last[name] >= ranges[0].capacity:
             yield Finding(
-                code="ADDR003",
+                code=faults.FABRIC_TOO_SMALL,
                 message=f"the rails of fabric {name} have too few addresses",
                 path=SpecPath() / "fabrics" / name / "cidr",
                 got=f"{len(ranges)} networks of {ranges[0].capacity} addresses",
@@ -191,7 +192,7 @@ def one_site_each(spec: ClusterSpec) -> Iterator[Finding]:
 def _two_sites(fabric: str, users: Mapping[str, str]) -> Finding:
     (_, _), (second_site, second_pool), *_ = users.items()
     return Finding(
-        code="FAB001",
+        code=faults.FABRIC_IN_TWO_SITES,
         message=f"fabric {fabric} is used in several sites",
         path=SpecPath() / "pools" / second_pool / "fabrics" / fabric,
         got=f"sites {', '.join(users)}",

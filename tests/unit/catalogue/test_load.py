@@ -52,7 +52,7 @@ def test_a_figure_without_a_source_does_not_load(folder: Path) -> None:
 
 def test_a_nested_figure_without_a_source_does_not_load(folder: Path) -> None:
     spoil(folder, "platforms/dgx-h100.yaml", "ports.storage.nic, ", "")
-    with pytest.raises(CatalogueInvalid, match="dgx-h100|right") as error:
+    with pytest.raises(CatalogueInvalid) as error:
         load(folder)
     assert "ports.storage.nic" in error.value.expected
 

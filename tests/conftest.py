@@ -1,0 +1,53 @@
+"""Fixtures that several rungs of the ladder share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright.catalogue.load import load as load_catalogue
+from rackwright.findings import Place
+from rackwright.spec.assets import Asset, AssetRow
+from rackwright.spec.cluster import ClusterSpec
+from rackwright.spec.load import LoadedSpec
+from rackwright.spec.positions import Positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rackwright.catalogue.load import Catalogue
+
+_NOWHERE = Path("spec.yaml")
+
+
+@pytest.fixture(scope="session")
+def make_loaded() -> Callable[..., LoadedSpec]:
+    """A spec as if read from a file, from the values of its YAML; `delivered` slots have an asset row."""
+    return _loaded
+
+
+@pytest.fixture(scope="session")
+def catalogue() -> Catalogue:
+    """The shipped one."""
+    return load_catalogue()
+
+
+def _loaded(values: object, delivered: Iterable[str] = ()) -> LoadedSpec:
+    place = Place(_NOWHERE, 1, 1)
+    assets = {slot: _asset(number) for number, slot in enumerate(delivered, 1)}
+    return LoadedSpec(
+        spec=ClusterSpec.model_validate(values),
+        path=_NOWHERE,
+        positions=Positions({}, place),
+        rows={slot: AssetRow(slot, "", asset, place) for slot, asset in assets.items()},
+        assets=assets,
+        spec_sha256="5" * 64,
+        assets_sha256="a" * 64,
+    )
+
+
+def _asset(number: int) -> Asset:
+    tail = ":".join(f"{number >> shift & 255:02x}" for shift in (24, 16, 8, 0))
+    return Asset(serial=f"S{number:06d}", bmc_mac=f"02:01:{tail}", boot_mac=f"02:00:{tail}")
