@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-_TAIL_LINES = 12
+_TAIL_LINES, _TAIL_COLUMNS = 12, 200
 
 
 @dataclass
@@ -91,7 +91,7 @@ def _ended(process: subprocess.Popen[bytes], timeout_s: float | None, *, finish:
 
 def _tail(log: Path) -> str:
     lines = log.read_text(errors="replace").splitlines()
-    return "\n".join(lines[-_TAIL_LINES:])
+    return "\n".join(line[:_TAIL_COLUMNS] for line in lines[-_TAIL_LINES:])
 
 
 def answer(command: Sequence[str | Path], *, extra: Mapping[str, str] | None = None) -> str:

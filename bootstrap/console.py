@@ -6,6 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rackwright.errors import RackwrightError
 
 
@@ -13,6 +15,11 @@ def tell(text: str) -> None:
     """One line of progress."""
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
+
+
+def working(what: str, log: Path) -> None:
+    """Say what takes its time now, and where to watch it."""
+    tell(f"setup: {what} … (log: {log})")
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GIB = 1 << 30
+MOUNT_TABLE = Path("/proc/self/mountinfo")
 _PARTIAL = ".partial"
 
 
@@ -64,9 +65,9 @@ def remove(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _mounts(table: Path = Path("/proc/self/mountinfo")) -> list[Path]:
+def _mounts() -> list[Path]:
     """Mount points of this namespace; the table writes a blank as an octal escape."""
-    points = (line.split()[4] for line in table.read_text().splitlines())
+    points = (line.split()[4] for line in MOUNT_TABLE.read_text().splitlines())
     return [Path(point.replace("\\040", " ")) for point in points]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bootstrap import child, digest, fresh, places
 from bootstrap.child import ChildFailed
+from bootstrap.console import working
 from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit
 
@@ -64,6 +65,7 @@ def install(log: Path) -> Outcome:
     if program().exists():
         return Outcome("cached", str(program()))
     fresh.require_space(places.cache(), _GIB, "the Go toolchain")
+    working("getting Go", log)
     try:
         with fresh.new_folder(folder()) as work:
             _download(work, log)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bootstrap import child, digest, fresh, packages, places
 from bootstrap.child import ChildFailed
+from bootstrap.console import working
 from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit
 
@@ -48,6 +49,7 @@ def install(log: Path) -> Outcome:
     if not places.is_root():
         raise _needs_root(target)
     fresh.require_space(places.cache(), _GIB, "the root image")
+    working(f"making the root image of {SUITE}, about half a minute", log)
     try:
         with fresh.new_folder(target) as work:
             _bootstrap(work / "root", log)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bootstrap import child, places
 from bootstrap.child import ChildFailed
+from bootstrap.console import working
 from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit
 
@@ -53,6 +54,7 @@ def install(log: Path) -> Outcome:
         return Outcome("cached", f"{len(wanted)} installed")
     if not places.is_root():
         raise _needs_root(absent)
+    working(f"installing {' '.join(absent)}", log)
     _apt(absent, log)
     return Outcome("done", " ".join(absent))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bootstrap import child, digest, fresh, places, pulumi_build
 from bootstrap.child import ChildFailed
+from bootstrap.console import working
 from bootstrap.golang import Version, version
 from bootstrap.outcome import NOT_NEEDED, Outcome
 
@@ -73,6 +74,7 @@ def built(log: Path) -> Outcome:
     if present():
         return NOT_NEEDED
     fresh.require_space(places.cache(), pulumi_build.GIB, "building Pulumi from its Go modules")
+    working("building Pulumi from its Go modules, about 5 minutes on 2 cores", log)
     pulumi_build.build(log)
     fresh.point(home() / "current", pulumi_build.folder() / "bin")
     return Outcome("done", f"{pulumi_build.VERSION}, built from Go modules")
@@ -126,6 +128,7 @@ def _install(log: Path) -> bool:
                 pulumi_build.VERSION,
             ]
             fresh.require_space(work, _GIB, "the official Pulumi")
+            working("running the official Pulumi installer", log)
             child.run(["sh", script, *options], log, cwd=work, timeout_s=_INSTALL_S)
             _must_be_complete(work / "bin", log)
     except ChildFailed:

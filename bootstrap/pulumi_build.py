@@ -69,6 +69,7 @@ def build(log: Path) -> None:
     Raises:
         EnvironmentUnfit: a module could not be fetched or compiled.
     """
+    fresh.remove(_workshop()["GOTMPDIR"])
     try:
         with fresh.new_folder(folder()) as work:
             (work / "bin").mkdir()

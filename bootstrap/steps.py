@@ -76,6 +76,7 @@ def _lock() -> Path:
 def _step(name: str, step: Step, *, quiet: bool) -> str:
     started = time.monotonic()
     log = places.cache() / "log" / (name.lower().replace(",", "").replace(" ", "-") + ".log")
+    log.parent.mkdir(exist_ok=True)
     log.unlink(missing_ok=True)
     try:
         outcome = step(log)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bootstrap import child, digest, fresh, places
 from bootstrap.child import ChildFailed
+from bootstrap.console import working
 from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit
 
@@ -50,6 +51,7 @@ def install(log: Path) -> Outcome:
     if python and found == f"{python} {wanted()}" and places.tool("rackwright").exists():
         return Outcome("cached", f"Python {python}")
     fresh.require_space(environment, _GIB, "the Python environment")
+    working("making the Python environment, about a minute", log)
     try:
         if not python or found == _UNFINISHED or (found and found.split()[0] != python):
             _make(environment, log)

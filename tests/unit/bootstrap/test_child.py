@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bootstrap import child, places
+
+PARENT = """
+import sys
+from pathlib import Path
+from bootstrap import child
+child.run(["sh", "-c", "echo $$ > child.pid; sleep 2; echo done > child.done"], Path("log"),
+          cwd=Path(sys.argv[1]), finish=sys.argv[2] == "finish")
+"""
+
+
+def test_the_log_keeps_commands_and_all_they_print(log: Path) -> None:
+    child.run(["sh", "-c", "echo out; echo err >&2"], log)
+    child.run(["sh", "-c", "echo $WORD"], log, extra={"WORD": "second"})
+    assert log.read_text().splitlines()[-1] == "second"
+    assert {"out", "err"} <= set(log.read_text().splitlines())
+
+
+def test_a_failure_carries_status_and_last_lines(log: Path) -> None:
+    with pytest.raises(child.ChildFailed) as caught:
+        child.run(["sh", "-c", "echo early; seq 20; exit 7"], log)
+    assert caught.value.code == 7
+    assert caught.value.tail.splitlines()[-1] == "20"
+    assert "early" not in caught.value.tail
+
+
+def test_nothing_is_read_from_the_terminal(log: Path) -> None:
+    child.run(["sh", "-c", "! read line"], log)
+
+
+def test_a_command_that_hangs_is_ended(log: Path, tmp_path: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(child.ChildFailed) as caught:
+        child.run(["sh", "-c", "echo $$ > pid; exec sleep 60"], log, cwd=tmp_path, timeout_s=0.5)
+    assert caught.value.code == 124
+    assert time.monotonic() - started < 10
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+@pytest.mark.parametrize(("how", "survives"), [("tied", False), ("finish", True)])
+def test_a_killed_set_up_takes_its_child_with_it_unless_it_must_finish(
+    tmp_path: Path, how: str, *, survives: bool
+) -> None:
+    command = [sys.executable, "-c", PARENT, str(tmp_path), how]
+    with subprocess.Popen(command, cwd=places.REPOSITORY) as parent:
+        while not (tmp_path / "child.pid").exists():
+            time.sleep(0.02)
+        parent.send_signal(signal.SIGKILL)
+    time.sleep(3)
+    assert (tmp_path / "child.done").exists() == survives
+
+
+def test_an_answer_is_the_first_line_and_empty_without_one() -> None:
+    assert child.answer(["printf", "one\ntwo\n"]) == "one"
+    assert child.answer(["false"]) == ""
+    assert child.answer(["/no/such/program"]) == ""

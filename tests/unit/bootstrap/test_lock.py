@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from bootstrap import places
+from bootstrap.lock import only_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+import pytest
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from bootstrap.lock import only_run
+with only_run(Path(sys.argv[1]), print):
+    print("held", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "setup.lock"
+
+
+def held(lock: Path, seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", HOLDER, str(lock), str(seconds)]
+    holder = subprocess.Popen(command, cwd=places.REPOSITORY, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    return holder
+
+
+@pytest.fixture
+def holder(lock: Path) -> Iterator[subprocess.Popen[str]]:
+    with held(lock, 0.7) as process:
+        yield process
+
+
+def test_the_second_run_says_who_holds_the_lock_and_waits(lock: Path, holder: subprocess.Popen[str]) -> None:
+    told: list[str] = []
+    with only_run(lock, told.append):
+        assert holder.wait(5) == 0
+    assert len(told) == 1
+    assert f"process {holder.pid} " in told[0]
+    assert str(places.REPOSITORY) in told[0]
+
+
+def test_a_killed_holder_frees_the_lock(lock: Path) -> None:
+    with held(lock, 60) as holder:
+        holder.send_signal(signal.SIGKILL)
+        holder.wait(5)
+        started = time.monotonic()
+        with only_run(lock, print):
+            assert f"process {os.getpid()} " in lock.read_text()
+        assert time.monotonic() - started < 5
+
+
+def test_nobody_is_named_after_the_end(lock: Path) -> None:
+    with only_run(lock, print):
+        pass
+    assert lock.read_text() == ""
