@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _NOWHERE = Path("spec.yaml")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="make today's texts the golden copies")
+
+
 @pytest.fixture(scope="session")
 def make_loaded() -> Callable[..., LoadedSpec]:
     """A spec as if read from a file, from the values of its YAML; `delivered` slots have an asset row."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from rackwright import canonical, strict_yaml
 from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Switch
 from rackwright.errors import CatalogueInvalid
-from rackwright.findings import Place
+from rackwright.findings import Place, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -51,8 +50,7 @@ class Catalogue:
 def nearest(name: str, known: Iterable[str]) -> str:
     """``did you mean `x`?`` for the known name nearest to an unknown one, or all known names."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names)}"
+    return did_you_mean(name, names) or f"known: {', '.join(names)}"
 
 
 def load(folder: Path = SHIPPED) -> Catalogue:

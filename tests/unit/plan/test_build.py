@@ -351,7 +351,7 @@ def test_a_dangling_name_is_refused_with_the_nearest(
 def test_a_hall_needs_its_networks(plan_of: PlanOf, hall: Values, network: str) -> None:
     del hall["sites"]["hall"]["networks"][network]
     finding = the_finding(plan_of, hall)
-    assert (finding.code, finding.expected) == ("NET001", "bmc and management")
+    assert (finding.code, finding.expected) == ("NET003", "bmc and management")
     assert network in finding.hint
 
 
