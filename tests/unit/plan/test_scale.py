@@ -1,0 +1,72 @@
+"""Big is normal: cost grows with the slots and no faster, and the stack stays small."""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright.plan.build import build
+from rackwright.plan.lock import parse, render
+from rackwright.spec.load import load
+from tests.doubles import big_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.spec.load import LoadedSpec
+
+
+@pytest.fixture
+def big(tmp_path: Path) -> Callable[[int], LoadedSpec]:
+    return lambda hosts: load(big_spec.write(tmp_path / str(hosts), hosts))
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Best of three, without pauses of the garbage collector."""
+    best = float("inf")
+    gc.disable()
+    try:
+        for _ in range(3):
+            start = time.process_time()
+            work()
+            best = min(best, time.process_time() - start)
+    finally:
+        gc.enable()
+    return best
+
+
+def test_four_times_the_hosts_cost_no_more_than_eight_times_the_time(
+    big: Callable[[int], LoadedSpec], catalogue: Catalogue
+) -> None:
+    small, large = big(512), big(2048)
+    _, lock = build(large, catalogue, None)
+    text = render(lock)
+    ratio = cpu_seconds(lambda: build(large, catalogue, parse(text, Path("big.lock.yaml")))) / cpu_seconds(
+        lambda: build(small, catalogue, None)
+    )
+    assert ratio < 8
+
+
+def test_3072_hosts_make_96_host_sets_and_few_other_resources(
+    big: Callable[[int], LoadedSpec], catalogue: Catalogue
+) -> None:
+    plan, lock = build(big(3072), catalogue, None)
+    assert len(plan.stacks.onprem["hall"].host_sets) == 96
+    assert plan.totals.resources is not None
+    assert plan.totals.resources <= 96 + 20
+    assert plan.totals.accelerators == 24_576
+    assert plan.undelivered == {}
+    assert len(render(lock).splitlines()) < 800
+
+
+def test_131072_accelerators_are_one_plan(big: Callable[[int], LoadedSpec], catalogue: Catalogue) -> None:
+    plan, _ = build(big(16_384), catalogue, None)
+    assert plan.totals.accelerators == 131_072
+    last = plan.pools["node"].slots["node-16384"]
+    assert last.addresses["management"] == "10.0.64.15/16"
+    assert last.ports[7].address == "10.135.64.15/16"
