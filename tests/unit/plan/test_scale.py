@@ -43,7 +43,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 def test_four_times_the_hosts_cost_no_more_than_eight_times_the_time(
     big: Callable[[int], LoadedSpec], catalogue: Catalogue
 ) -> None:
-    small, large = big(512), big(2048)
+    small, large = big(1024), big(4096)
     _, lock = build(large, catalogue, None)
     text = render(lock)
     ratio = cpu_seconds(lambda: build(large, catalogue, parse(text, Path("big.lock.yaml")))) / cpu_seconds(
