@@ -16,8 +16,9 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "schema": Entry("rackwright.cli.schema", "JSON Schema of a spec or a plan, for editors."),
+    "schema": Entry("rackwright.cli.schema", "JSON Schema of spec, plan and inventory, for editors."),
     "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
+    "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }

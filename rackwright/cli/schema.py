@@ -9,6 +9,7 @@ import click
 
 from rackwright.cli import frame
 from rackwright.errors import GOOD
+from rackwright.inventory.model import Inventory
 from rackwright.plan.model import Plan
 from rackwright.spec.cluster import ClusterSpec
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from rackwright.cli.output import Console
     from rackwright.spec.base import Model
 
-_MODELS: dict[str, type[Model]] = {"spec": ClusterSpec, "plan": Plan}
+_MODELS: dict[str, type[Model]] = {"spec": ClusterSpec, "plan": Plan, "inventory": Inventory}
 
 
 @frame.command(example="rackwright schema > cluster.schema.json")
 @click.argument("kind", type=click.Choice(list(_MODELS)), default="spec")
 def command(console: Console, kind: str) -> int:
-    """Print the JSON Schema of a spec or of a plan.
+    """Print the JSON Schema of a spec, a plan or an inventory.
 
     With --format json it also holds rackwright's own field `schema`, as every document does.
     """

@@ -130,15 +130,25 @@ def ansible_cfg(folder: Path) -> str:
 
 
 def hosts_yml(inventory: Inventory) -> str:
-    """Ansible's YAML; one line a host, so that `grep` and `diff` work on it. JSON values are YAML."""
-    lines = ["# Written by rackwright.", "all:", "  vars:"]
-    lines += [f"    {name}: {json.dumps(value)}" for name, value in _cluster(inventory).items()]
-    lines.append("  hosts:" if inventory.hosts else "  hosts: {}")
-    lines += [f"    {name}: {json.dumps(_variables(host))}" for name, host in sorted(inventory.hosts.items())]
-    lines.append("  children:" if inventory.hosts else "  children: {}")
-    for group, members in _groups(inventory).items():
-        lines += [f"    {group}:", "      hosts:", *(f"        {name}:" for name in members)]
-    return "\n".join(lines) + "\n"
+    """Ansible's static form, a line a host and a line a group, so that `grep` and `diff` work on it.
+
+    It is YAML written as JSON: Ansible tries that first, and reads thousands of hosts in a third of
+    the time (benchmarks/results).
+    """
+    hosts = {name: _variables(host) for name, host in sorted(inventory.hosts.items())}
+    groups = {group: {"hosts": dict.fromkeys(members)} for group, members in _groups(inventory).items()}
+    return (
+        '{"all": {\n'
+        f'"vars": {json.dumps(_cluster(inventory))},\n'
+        f'"hosts": {_line_each(hosts)},\n'
+        f'"children": {_line_each(groups)}'
+        "}}\n"
+    )
+
+
+def _line_each(values: Mapping[str, Variables]) -> str:
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in values.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def dynamic(inventory: Inventory) -> Mapping[str, canonical.Json]:
