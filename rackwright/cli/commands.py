@@ -19,6 +19,7 @@ COMMANDS = {
     "schema": Entry("rackwright.cli.schema", "JSON Schema of spec, plan and inventory, for editors."),
     "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
+    "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }

@@ -14,6 +14,7 @@ from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.plan.build import build
 from rackwright.plan.lock import render
+from rackwright.render.files import rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,11 @@ def test_the_plan(spec: Path, cluster: Cluster, golden: Callable[[str, str], Non
 def test_the_lock_of_a_first_plan(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:
     _, lock = build(cluster.loaded, cluster.catalogue, None)
     golden(f"{spec.stem}/lock.yaml", _HASH.sub("…", render(lock)))
+
+
+def test_the_rendered_files(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:
+    files = sorted((file.path, file.content) for file in rendered(cluster.plan, ["ssh-ed25519 AAAA… golden"]))
+    golden(f"{spec.stem}/rendered.txt", "".join(f"=== {path}\n{content}" for path, content in files))
 
 
 def test_the_committed_lock_is_the_current_one(cluster: Cluster) -> None:
