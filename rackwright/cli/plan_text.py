@@ -90,8 +90,9 @@ def _lines(cluster: Cluster) -> Iterator[str]:
     yield f"not planned yet: {', '.join(plan.not_planned)}"
     for sentence in plan.not_provisionable:
         yield f"not built by `rackwright up`: {sentence}"
-    for pool, numbers in plan.undelivered.items():
-        yield f"not delivered yet (no asset row): {pool} {numbers}"
+    if plan.undelivered:
+        slots = ", ".join(f"{pool} {numbers}" for pool, numbers in plan.undelivered.items())
+        yield f"not delivered yet: {slots}"
     done = "written" if cluster.lock_changed else "unchanged"
     yield f"lock {cluster.lock_path} {done}; plan {paths.plan_file(plan.cluster.name)}"
 

@@ -17,7 +17,7 @@ MORE_RAILS = "ADDR004"
 NO_RACK = "RACK001"
 SEAT_LOST = "RACK002"
 SITE_CHANGED = "SLOT001"
-BMC_ADDRESS = "ASSET006"
+BMC_ADDRESS = "ASSET010"
 
 CODES = {
     DANGLING: "a pool names a site, platform or fabric that is not there",

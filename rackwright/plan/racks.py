@@ -65,10 +65,11 @@ class Hall:
         rack = self._named(name)
         if rack is None:
             return f"the site has no rack {name}"
+        taken = _named_units(unit, footprint.units)
         if unit + footprint.units - 1 > self.grid.units:
-            return f"units {unit} to {unit + footprint.units - 1} of {name}, which has {self.grid.units}"
+            return f"{taken} of {name}, which has {self.grid.units}"
         if rack.free & _units(unit, footprint.units) != _units(unit, footprint.units):
-            return f"something else stands in units {unit} to {unit + footprint.units - 1} of {name}"
+            return f"something else stands in {taken} of {name}"
         if rack.watts + footprint.watts > self.limit_watts:
             drawn = (rack.watts + footprint.watts) / WATTS
             return f"{name} would draw {drawn:g} kW of {self.limit_watts / WATTS:g} kW"
@@ -122,3 +123,7 @@ class Hall:
 
 def _units(unit: int, count: int) -> int:
     return ((1 << count) - 1) << (unit - 1)
+
+
+def _named_units(unit: int, count: int) -> str:
+    return f"unit {unit}" if count == 1 else f"units {unit} to {unit + count - 1}"

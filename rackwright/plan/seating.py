@@ -177,23 +177,29 @@ def _fill(
 
 
 def _sit_down(hall: Hall, name: str, seats: Mapping[int, Seat], footprint: Footprint) -> Iterator[Finding]:
+    lost: dict[str, list[int]] = {}
     for number, seat_ in seats.items():
         rack, unit = seat_.rack, seat_.unit
         if rack is None or unit is None:
             continue
         reason = hall.why_not(rack, unit, footprint)
-        if not reason:
+        if reason:
+            lost.setdefault(reason, []).append(number)
+        else:
             hall.seat(rack, unit, footprint)
-            continue
-        yield Finding(
-            code=faults.SEAT_LOST,
-            message=f"slot {number} of pool {name} can no longer stand where the lock has put it",
-            path=SpecPath() / "pools" / name,
-            got=reason,
-            expected=f"{rack}, from unit {unit}",
-            hint=f"a slot cannot move: keep the rack as it was, or retire {number} (`nodes.retired`)",
-            source=_IDENTITY,
-        )
+    return (_lost(name, reason, fold(slots), seats[slots[0]]) for reason, slots in lost.items())
+
+
+def _lost(name: str, reason: str, slots: str, first: Seat) -> Finding:
+    return Finding(
+        code=faults.SEAT_LOST,
+        message=f"slots {slots} of pool {name} can no longer stand where the lock has put them",
+        path=SpecPath() / "pools" / name,
+        got=reason,
+        expected=f"{first.rack} as it was, from unit {first.unit}",
+        hint=f"a slot cannot move: keep the rack as it was, or retire {slots} (`nodes.retired`)",
+        source=_IDENTITY,
+    )
 
 
 def _find_places(hall: Hall, name: str, seats: dict[int, Seat], footprint: Footprint) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from rackwright.plan.model import OnpremStack, PoolPlan, SitePlan
 
-BESIDE_HOST_SETS = 2
-"""Resources of an `onprem` stack that are no host sets: the stack and its provider."""
+BESIDE_HOST_SETS = 3
+"""Resources of an `onprem` stack that are no host sets: the stack, its hall and their provider."""
 
 
 def totals(

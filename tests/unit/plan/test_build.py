@@ -112,7 +112,7 @@ def test_delivered_hosts_form_sets_of_32(plan_of: PlanOf, hall: Values) -> None:
     }
     assert sets["node-u03"].hosts["node-065"].bmc_address == "10.0.1.80"
     assert plan.undelivered == {"head": "1"}
-    assert plan.totals.resources == 5
+    assert plan.totals.resources == 6
 
 
 def test_a_hall_without_a_delivered_host_has_no_stack(plan_of: PlanOf, hall: Values) -> None:
@@ -182,10 +182,22 @@ def test_planning_again_changes_neither_plan_nor_lock(plan_of: PlanOf, hall: Val
 def test_a_removed_rack_with_slots_is_refused(plan_of: PlanOf, hall: Values) -> None:
     _, lock = plan_of(hall)
     hall["sites"]["hall"]["racks"]["per_row"] = 1
+    finding = the_finding(plan_of, hall, lock)
+    assert finding.code == "RACK002"
+    assert "no rack r01p02" in finding.got
+    assert "retire 3-4 " in finding.hint
+    hall["pools"]["node"]["nodes"]["retired"] = [3, 4]
+    plan, _ = plan_of(hall, lock)
+    assert list(plan.pools["node"].slots) == ["node-001", "node-002"]
+
+
+def test_a_larger_machine_does_not_push_its_neighbour_out(plan_of: PlanOf, hall: Values) -> None:
+    hall["sites"]["hall"]["racks"]["power_kw"] = 40
+    _, lock = plan_of(hall)
+    hall["pools"]["head"]["platform"] = "dgx-h100"
     first, second = findings(plan_of, hall, lock)
     assert (first.code, second.code) == ("RACK002", "RACK002")
-    assert "no rack r01p02" in first.got
-    assert "retire" in first.hint
+    assert first.got == "something else stands in unit 2 of r01p01"
 
 
 def test_a_rack_whose_power_was_lowered_is_refused(plan_of: PlanOf, hall: Values) -> None:
