@@ -1,0 +1,107 @@
+"""One control group a host, in every hierarchy that matters to it: made, joined, emptied, removed.
+
+A host's systemd makes its own groups below the one it was started in: two hosts in one group would
+end each other's services. The memory controller, where there is one, bounds the host.
+
+Both layouts are served: version 1, one tree a controller, and version 2, one tree for all.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from rackwright.lab import places
+from rackwright.lab.processes import Process
+
+_VERSION_1 = ("systemd", "unified", "memory")
+_MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
+_MIB = 1 << 20
+_POLL_S = 0.05
+
+
+def hierarchies() -> list[Path]:
+    """Roots of the trees that a host gets a group in."""
+    if (places.CGROUPS / "cgroup.controllers").exists():
+        return [places.CGROUPS]
+    roots = (places.CGROUPS / name for name in _VERSION_1)
+    return [root for root in roots if (root / "cgroup.procs").exists()]
+
+
+def make(group: str, memory_mib: int) -> bool:
+    """Make a group in every hierarchy.
+
+    Returns:
+        Whether its memory is bounded; it is not where the kernel has no such controller.
+    """
+    bounded = False
+    for root in hierarchies():
+        folder = root / group
+        folder.mkdir(parents=True, exist_ok=True)
+        _hand_down_memory(root, folder)
+        for name in _MEMORY_LIMITS:
+            if (folder / name).exists():
+                (folder / name).write_text(str(memory_mib * _MIB))
+                bounded = True
+    return bounded
+
+
+def _hand_down_memory(root: Path, folder: Path) -> None:
+    """Version 2 gives a group a controller only through all above it; the root is not ours to change."""
+    for above in reversed(folder.relative_to(root).parents[:-1]):
+        with suppress(OSError):
+            (root / above / "cgroup.subtree_control").write_text("+memory")
+
+
+def join(group: str) -> None:
+    """Move this process into it."""
+    for root in hierarchies():
+        (root / group / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def folders(group: str) -> list[Path]:
+    """Its folders, where it exists."""
+    return [root / group for root in hierarchies() if (root / group).is_dir()]
+
+
+def members(group: str) -> set[Process]:
+    """Living processes in it and below."""
+    pids: set[int] = set()
+    for folder in folders(group):
+        for procs in folder.rglob("cgroup.procs"):
+            with suppress(OSError):  # the group may go while it is read
+                pids.update(int(word) for word in procs.read_text().split())
+    return {process for pid in pids if (process := Process.of(pid))}
+
+
+def empty(group: str, seconds: float) -> set[Process]:
+    """Kill all in it and wait.
+
+    Returns:
+        Those that are still there.
+    """
+    end = time.monotonic() + seconds
+    while left := members(group):
+        for process in left:
+            process.kill(signal.SIGKILL)
+        if time.monotonic() > end:
+            return left
+        time.sleep(_POLL_S)
+    return set()
+
+
+def remove(group: str) -> None:
+    """Remove the empty group with all below it, and the groups above it that nobody uses any more."""
+    for folder in folders(group):
+        for below, _, _ in os.walk(folder, topdown=False):
+            with suppress(OSError):  # not empty: it is reported as a part that is left
+                Path(below).rmdir()
+    for root in hierarchies():
+        for above in (root / group).parents:
+            if above == root:
+                break
+            with suppress(OSError):  # another lab's, or not there
+                above.rmdir()

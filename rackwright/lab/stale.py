@@ -1,0 +1,89 @@
+"""What a crash or a reboot left of a lab: found and cleared before the lab goes on.
+
+What lives and belongs to the world stays: hosts that outlived labd, with their disks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.lab import cgroups, parts, processes, teardown
+from rackwright.lab.commands import run
+from rackwright.lab.netns import Namespace
+from rackwright.lab.places import ROUTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rackwright.lab.model import World
+    from rackwright.lab.processes import Process
+
+
+def clear(world: World) -> Iterator[str]:
+    """Clear it; each thing is named when it is gone."""
+    yield from _processes(world)
+    yield from _mounts_and_loops(world)
+    yield from _namespaces(world)
+    yield from _files(world)
+
+
+def _pid_files(world: World) -> dict[Path, Process | None]:
+    """Every pid file of the lab's processes, with the one that lives."""
+    places = world.places
+    files = [places.labd_pid]
+    for host in world.hosts:
+        files += [places.host_pid(host.slot), places.bmc_pid(host.slot)]
+    return {file: processes.read_pid_file(file) for file in files}
+
+
+def _processes(world: World) -> Iterator[str]:
+    """Those that no pid file names: nothing would find them again."""
+    known = set(_pid_files(world).values())
+    for part in parts.own_processes(world.places):
+        if part.module and part.process not in known and part.process and part.process.kill():
+            yield str(part)
+    for host in world.hosts:
+        group = f"{world.places.cgroup}/{host.slot}"
+        if processes.read_pid_file(world.places.host_pid(host.slot)) is None and cgroups.members(group):
+            cgroups.empty(group, seconds=20)
+            yield f"processes of {host.slot}"
+
+
+def _mounts_and_loops(world: World) -> Iterator[str]:
+    for part in parts.mounts(world.places):
+        run("umount", "--lazy", part.name)
+        yield str(part)
+    used = {
+        str(world.places.disk(host.slot))
+        for host in world.hosts
+        if processes.read_pid_file(world.places.host_pid(host.slot))
+    }
+    backing = parts.backing_files()
+    for part in parts.loops(world.places):
+        if backing.get(part.name) not in used:
+            run("losetup", "--detach", part.name)
+            yield str(part)
+
+
+def _namespaces(world: World) -> Iterator[str]:
+    """Those of no host of the world, and the plain files that a reboot left."""
+    wanted = {world.places.netns(who) for who in (ROUTER, *(host.slot for host in world.hosts))}
+    for part in parts.namespaces(world.places):
+        if part.name not in wanted or not Namespace(part.name).exists:
+            teardown.remove_namespace(part)
+            yield str(part)
+
+
+def _files(world: World) -> Iterator[str]:
+    """Pid files of the dead, and the socket of a dead labd; unfinished disks, and those of no host."""
+    places, alive = world.places, _pid_files(world)
+    files = [file for file in places.run.glob("*.pid") if alive.get(file) is None]
+    if alive[places.labd_pid] is None:
+        files.append(places.socket)
+    disks = {places.disk(host.slot) for host in world.hosts}
+    files += [file for file in places.disk("any").parent.glob("*") if file not in disks]
+    for file in files:
+        if file.exists():
+            file.unlink()
+            yield f"file {file}"

@@ -1,0 +1,83 @@
+"""What a lab's hosts are doing now, whether its daemon lives or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.errors import EnvironmentUnfit
+from rackwright.lab.hosts import Hosts
+from rackwright.lab.model import World
+from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
+
+if TYPE_CHECKING:
+    from rackwright.lab.places import Places
+
+NO_ROLE = "compute"
+"""What a host of a pool without roles does."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """One host."""
+
+    name: str
+    pool: str
+    role: str
+    site: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A lab.
+
+    Args:
+        labd: whether its daemon answers; without it no BMC can do anything.
+    """
+
+    labd: bool
+    hosts: tuple[HostStatus, ...]
+
+
+def status(places: Places) -> Status | None:
+    """State of a lab now; None where there is none.
+
+    Raises:
+        EnvironmentUnfit: it was made by another version of rackwright.
+    """
+    if not places.world.exists():
+        return None
+    world = read_world(places)
+    answers, states = _states(world)
+    hosts = tuple(
+        HostStatus(host.slot, host.pool, ",".join(host.roles) or NO_ROLE, host.site, states[host.slot])
+        for host in world.hosts
+    )
+    return Status(answers, hosts)
+
+
+def _states(world: World) -> tuple[bool, dict[str, str]]:
+    """From labd; where it is dead, from the same places where it looks."""
+    try:
+        return True, ask(world.places.socket, Request(Verb.LIST)).states or {}
+    except LabdSilent:
+        hosts = Hosts(world)
+        return False, {host.slot: hosts.state(host.slot) for host in world.hosts}
+
+
+def read_world(places: Places) -> World:
+    """The stored world of a lab.
+
+    Raises:
+        EnvironmentUnfit: not readable by this version.
+    """
+    try:
+        return World.model_validate_json(places.world.read_text())
+    except ValueError:
+        raise EnvironmentUnfit(
+            "a lab was made by another version of rackwright",
+            code="LAB016",
+            where=str(places.world),
+            hint=f"`rackwright lab down {places.cluster}` takes it away",
+        ) from None

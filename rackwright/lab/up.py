@@ -1,0 +1,233 @@
+"""Bring a lab up: a plan in; networks, daemon and BMCs out, with all hosts as they were, at first off.
+
+Every step looks at what is there and makes what is missing: the first run makes all, the next one
+verifies, a run after a crash repairs.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from rackwright import paths
+from rackwright.canonical import dumps, write_atomic
+from rackwright.errors import EnvironmentUnfit
+from rackwright.lab import authority, bmcs, doctor, files, labd, logins, processes, stale, teardown
+from rackwright.lab.model import World
+from rackwright.lab.places import Places
+from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
+from rackwright.lab.world import world_of
+from rackwright.spec.references import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.lab.authority import Authority
+    from rackwright.plan.model import Plan
+    from rackwright.provision.onprem.credentials import Credentials
+
+_READY_WITHIN_S = 60.0
+_BUILT_WITHIN_S = 300.0
+_LOG_BYTES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for.
+
+    Args:
+        plan: of the cluster.
+        spec: where it was read from.
+        world: what the plan's machines are.
+    """
+
+    plan: Plan
+    spec: Path
+    world: World
+
+    @classmethod
+    def of(cls, plan: Plan, catalogue: Catalogue, spec: Path) -> Wanted:
+        """The lab of a plan, over the image in the cache.
+
+        Raises:
+            NotProvisionable: no lab can be that.
+        """
+        name = plan.cluster.name
+        places = Places(name, paths.state(name), paths.run(name))
+        return cls(plan, spec, world_of(plan, catalogue, spec, image(), places))
+
+
+def image() -> Path:
+    """Root of the hosts' image, by its content hash: a later image is another one."""
+    return (paths.cache() / "image" / "current").resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was done.
+
+    Args:
+        was_up: whether this lab was there before.
+        cleared: what a crash had left.
+        made: what was missing.
+    """
+
+    was_up: bool
+    cleared: tuple[str, ...]
+    made: tuple[str, ...]
+
+
+def up(wanted: Wanted, tell: Callable[[str], None]) -> Report:
+    """Make what is missing of a lab.
+
+    Args:
+        wanted: the lab.
+        tell: is told of each thing cleared or made.
+
+    Raises:
+        EnvironmentUnfit: the machine lacks something, another lab of that name is up, or a step failed.
+    """
+    world, places = wanted.world, wanted.world.places
+    doctor.require(doctor.Ground(world, Path(world.image)))
+    places.lab.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with processes.exclusive(places.lab) as free:
+        if not free or not places.lab.exists():
+            raise teardown.busy(places)
+        was_up = _claim(world)
+        cleared = tuple(_told(tell, "cleared", stale.clear(world)))
+        made = tuple(_told(tell, "made", _make(wanted)))
+    return Report(was_up, cleared, made)
+
+
+def _told(tell: Callable[[str], None], what: str, things: Iterator[str]) -> Iterator[str]:
+    for thing in things:
+        tell(f"{what} {thing}")
+        yield thing
+
+
+def _claim(world: World) -> bool:
+    """Store the world, or see that it is the one that is stored; returns whether it was."""
+    path = world.places.world
+    if not path.exists():
+        write_atomic(path, dumps(world))
+        return False
+    stored = _stored(path)
+    if stored == world:
+        return True
+    raise EnvironmentUnfit(
+        f"a lab named {world.cluster} is up, and it is another one than this spec describes",
+        code="LAB014",
+        where=str(path),
+        got=f"another {', '.join(_differences(stored, world))}",
+        expected="the same world",
+        hint=f"`rackwright lab down {world.cluster}` first; its hosts and their disks go with it",
+    )
+
+
+def _stored(path: Path) -> World | None:
+    try:
+        return World.model_validate_json(path.read_text())
+    except ValidationError:
+        return None
+
+
+def _differences(stored: World | None, world: World) -> Iterator[str]:
+    """Names of what differs; all where what is stored was written by another version."""
+    for name in World.model_fields:
+        if stored is None or getattr(stored, name) != getattr(world, name):
+            yield name
+
+
+def _make(wanted: Wanted) -> Iterator[str]:
+    world, places = wanted.world, wanted.world.places
+    places.run.parent.mkdir(parents=True, exist_ok=True)
+    places.run.mkdir(exist_ok=True, mode=0o700)
+    signer = _publish(wanted)
+    bmcs.configure(world, _logins(wanted), signer)
+    for host in world.hosts:
+        files.note(places, Path(host.console))
+    yield from _daemon(places)
+    built = ask(places.socket, Request(Verb.BUILD), _BUILT_WITHIN_S).text
+    yield from built.splitlines()
+    yield from bmcs.start(world, signer.pem)
+
+
+def _publish(wanted: Wanted) -> Authority:
+    """The authority, its certificate where each hall's spec says."""
+    places = wanted.world.places
+    signer = authority.authority(places.authority, places.cluster)
+    for site in wanted.plan.sites.values():
+        if site.kind == "onprem":
+            files.publish(places, _locate(wanted, site.bmc.ca), signer.pem)
+    return signer
+
+
+def _locate(wanted: Wanted, reference: str) -> Path:
+    return locate(reference, wanted.spec.resolve().parent, wanted.world.places.state)
+
+
+def _logins(wanted: Wanted) -> dict[str, Credentials]:
+    """Site → logins of its BMCs."""
+    found = {}
+    for name, site in wanted.plan.sites.items():
+        if site.kind != "onprem":
+            continue
+        reference = site.bmc.credentials
+        if not reference.startswith("env:"):
+            files.note(wanted.world.places, _locate(wanted, reference))
+        slots = [host.slot for host in wanted.world.hosts if host.site == name]
+        found[name] = logins.logins(reference, slots, wanted.spec.resolve().parent, wanted.world.places)
+    return found
+
+
+def _daemon(places: Places) -> Iterator[str]:
+    if processes.read_pid_file(places.labd_pid) is None:
+        _start_daemon(places)
+        yield "labd"
+    try:
+        ask(places.socket, Request(Verb.LIST))
+    except LabdSilent as silent:
+        raise _no_daemon(places, str(silent)) from None
+
+
+def _start_daemon(places: Places) -> None:
+    log = places.logs / "labd.log"
+    reader, writer = os.pipe()
+    try:
+        command = [sys.executable, "-I", "-m", labd.MODULE, *places.arguments()]
+        processes.spawn(command, log, stdout=writer)
+        os.close(writer)
+        said = _read_to_end(reader, _READY_WITHIN_S)
+    finally:
+        os.close(reader)
+    if said.strip() != labd.READY:
+        raise _no_daemon(places, log.read_text(errors="replace")[-_LOG_BYTES:].strip() or "no word")
+
+
+def _read_to_end(reader: int, seconds: float) -> str:
+    """What comes until the other side closes, or the time is over."""
+    said, end = b"", time.monotonic() + seconds
+    while select.select([reader], [], [], max(0.0, end - time.monotonic()))[0]:
+        more = os.read(reader, 1024)
+        if not more:
+            break
+        said += more
+    return said.decode(errors="replace")
+
+
+def _no_daemon(places: Places, got: str) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        "the lab's daemon does not run",
+        code="LAB015",
+        where=str(places.socket),
+        got=got,
+        hint=f"see {places.logs / 'labd.log'}; `rackwright lab up` tries again",
+    )

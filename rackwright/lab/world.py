@@ -1,0 +1,198 @@
+"""A plan in, the lab's world out: machines with serial numbers, NICs and cables, and no software.
+
+The world is what a machine room holds before anybody installs anything: it knows MACs, but no host
+names, addresses of NICs or users; those reach a host by its boot seed. It is stored as
+``world.json`` while the lab is up; a lab of another world must be taken down first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwright.catalogue.model import PlatformKind
+from rackwright.errors import NotProvisionable
+from rackwright.lab.model import Host, Leg, Nic, Segment, World
+from rackwright.spec.fabrics import Ethernet
+from rackwright.spec.references import locate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.lab.places import Places
+    from rackwright.plan.model import Asset, OnpremSitePlan, Plan, PoolPlan, Slot
+
+MANAGEMENT, BMC = "management", "bmc"
+CONTROLLER = 2
+"""The controller is base + 2 of each management network (the gateway is base + 1)."""
+DISK_MIB = 2048
+"""facts/lab.md §1: a controller's changes to the image are 0.8 GB, a node's 25 MB."""
+MEMORY_MIB = 1024
+"""facts/lab.md §1: a controller with Slurm, MariaDB and Prometheus takes 271 MB."""
+BOOT_INTERFACE = "mgmt0"
+"""Where the platform does not name the interface that boots."""
+_BRIDGE = {MANAGEMENT: "mgmt", BMC: "bmc"}
+_MBIT = {"m": 1, "g": 1000}
+
+
+def world_of(plan: Plan, catalogue: Catalogue, spec: Path, image: Path, places: Places) -> World:
+    """All machines of a plan's halls, with their BMCs, and the networks between them.
+
+    Args:
+        plan: the plan.
+        catalogue: tells which platforms are the lab's.
+        spec: where it was read from; references to files are relative to its folder.
+        image: root of the hosts' image.
+        places: where this lab keeps things.
+
+    Raises:
+        NotProvisionable: it holds something that this lab cannot be.
+    """
+    halls = {name: site for name, site in sorted(plan.sites.items()) if site.kind == "onprem"}
+    _refuse_other_machines(plan, catalogue, spec)
+    rails = _rail_segments(plan)
+    return World(
+        cluster=plan.cluster.name,
+        state=str(places.state),
+        run=str(places.run),
+        spec=str(spec.resolve()),
+        image=str(image),
+        disk_mib=DISK_MIB,
+        memory_mib=MEMORY_MIB,
+        segments=(*_hall_segments(halls), *rails.values()),
+        leg=_leg(halls),
+        hosts=tuple(_hosts(plan, halls, rails, spec, places)),
+    )
+
+
+def _refuse_other_machines(plan: Plan, catalogue: Catalogue, spec: Path) -> None:
+    """A lab takes its state away with it: that must never be the state of real machines."""
+    platforms = {pool.platform for pool in plan.pools.values()}
+    others = sorted(name for name in platforms if catalogue.platforms[name].kind is not PlatformKind.LAB)
+    if others or not any(site.kind == "onprem" for site in plan.sites.values()):
+        raise NotProvisionable(
+            "this spec describes machines that a lab cannot be",
+            code="LAB001",
+            where=str(spec),
+            got=", ".join(others) or "no hall",
+            expected="at least one hall (`kind: onprem`), and pools of lab platforms such as lab-node",
+            hint="`rackwright lab up clusters/lab.yaml` builds the example",
+        )
+
+
+def _hall_segments(halls: dict[str, OnpremSitePlan]) -> Iterator[Segment]:
+    for number, (name, hall) in enumerate(halls.items()):
+        for network in (MANAGEMENT, BMC):
+            plan = hall.networks[network]
+            prefix = IPv4Network(plan.cidr).prefixlen
+            yield Segment(
+                name=_hall_segment(number, network),
+                what=f"{name} {network}",
+                mtu=plan.mtu,
+                cidr=plan.cidr,
+                addresses=(f"{plan.gateway}/{prefix}",),
+            )
+
+
+def _hall_segment(number: int, network: str) -> str:
+    return f"{_BRIDGE[network]}{number}"
+
+
+def _rail_segments(plan: Plan) -> dict[tuple[str, int], Segment]:
+    """One bridge for each rail, without an address of the router: rails lead nowhere else."""
+    found: dict[tuple[str, int], Segment] = {}
+    ports = (port for pool in plan.pools.values() for slot in pool.slots.values() for port in slot.ports)
+    for port in ports:
+        fabric = plan.fabrics[port.fabric]
+        if isinstance(fabric, Ethernet) and (port.fabric, port.rail) not in found:
+            found[port.fabric, port.rail] = Segment(
+                name=f"rail{len(found)}",
+                what=f"{port.fabric} rail {port.rail}",
+                mtu=fabric.mtu,
+                cidr=str(IPv4Network(port.address, strict=False)) if port.address else "",
+            )
+    return found
+
+
+def _leg(halls: dict[str, OnpremSitePlan]) -> Leg:
+    """The machine's own place: in the first hall's management network, the rest by its router."""
+    first, *_ = halls.values()
+    network = IPv4Network(first.networks[MANAGEMENT].cidr)
+    routes = [hall.networks[name].cidr for hall in halls.values() for name in (MANAGEMENT, BMC)]
+    return Leg(
+        segment=_hall_segment(0, MANAGEMENT),
+        address=f"{network[CONTROLLER]}/{network.prefixlen}",
+        gateway=first.networks[MANAGEMENT].gateway,
+        routes=tuple(route for route in routes if route != str(network)),
+    )
+
+
+def _hosts(
+    plan: Plan,
+    halls: dict[str, OnpremSitePlan],
+    rails: dict[tuple[str, int], Segment],
+    spec: Path,
+    places: Places,
+) -> Iterator[Host]:
+    """A machine for each slot whose machine the factory has delivered."""
+    numbers = {name: number for number, name in enumerate(halls)}
+    delivered = (
+        (pool_name, pool, slot, slot.asset)
+        for pool_name, pool in plan.pools.items()
+        for slot in pool.slots.values()
+        if slot.asset is not None
+    )
+    for number, (pool_name, pool, slot, asset) in enumerate(delivered):
+        hall = halls[pool.site]
+        yield Host(
+            slot=slot.name,
+            number=number,
+            pool=pool_name,
+            site=pool.site,
+            roles=tuple(pool.roles),
+            serial=asset.serial,
+            uuid=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{places.cluster} {asset.serial}")),
+            bmc_address=slot.addresses[BMC].partition("/")[0],
+            bmc_port=hall.bmc.port,
+            console=str(_console(hall, slot, spec, places)),
+            nics=(
+                _boot_nic(pool, asset, numbers[pool.site]),
+                *_rail_nics(plan, slot, rails),
+            ),
+        )
+
+
+def _console(hall: OnpremSitePlan, slot: Slot, spec: Path, places: Places) -> Path:
+    logs = hall.access.console_logs
+    folder = Path(logs) if logs.startswith("/") else locate(logs, spec.resolve().parent, places.state)
+    return folder / f"{slot.name}.log"
+
+
+def _boot_nic(pool: PoolPlan, asset: Asset, hall: int) -> Nic:
+    return Nic(
+        interface=pool.management_interface or BOOT_INTERFACE,
+        mac=asset.boot_mac,
+        segment=_hall_segment(hall, MANAGEMENT),
+    )
+
+
+def _rail_nics(plan: Plan, slot: Slot, rails: dict[tuple[str, int], Segment]) -> Iterator[Nic]:
+    for port in slot.ports:
+        fabric = plan.fabrics[port.fabric]
+        if isinstance(fabric, Ethernet) and port.interface is not None:
+            yield Nic(
+                interface=port.interface,
+                mac=_mac(plan.cluster.name, slot.name, port.interface),
+                segment=rails[port.fabric, port.rail].name,
+                rate_mbit=int(fabric.speed[:-1]) * _MBIT[fabric.speed[-1]],
+            )
+
+
+def _mac(*words: str) -> str:
+    """A locally administered unicast MAC, always the same for the same words."""
+    digest = hashlib.sha256("\0".join(words).encode()).digest()
+    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))
