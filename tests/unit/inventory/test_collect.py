@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rackwright.inventory.model import Absence
+from tests.doubles.hall import host_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,12 @@ def test_held_host_is_not_connected_to_though_its_key_is_known(hall: Hall) -> No
 def test_burst_host_that_has_printed_its_keys_is_a_host(hall: Hall) -> None:
     hall.nodes, hall.burst = 2, 1
     assert THREE in hall.inventory().hosts
+
+
+def test_burst_host_with_another_hosts_keys_is_a_fault(hall: Hall) -> None:
+    hall.nodes, hall.burst = 2, 1
+    hall.prints(THREE, name=ONE)
+    assert hall.inventory().absent[THREE].code == "KEY005"
 
 
 def test_log_may_be_named_without_a_suffix(hall: Hall) -> None:
@@ -92,6 +99,19 @@ def test_waiting_lets_a_begun_block_end(hall: Hall) -> None:
     inventory = hall.inventory(wait_seconds=LONG)
     boot.join()
     assert FOUR in inventory.hosts
+
+
+def test_waiting_prefers_the_keys_of_a_boot_that_is_under_way(hall: Hall) -> None:
+    """A machine that is being reinstalled: the block of the boot before is not what it will be."""
+    hall.nodes = 4
+    hall.prints(FOUR, seed="of the image before")
+    log = hall.consoles / f"{FOUR}.log"
+    log.write_text(log.read_text() + "-----BEGIN SSH HOST KEY KEYS-----\n")
+    boot = threading.Timer(0.6, hall.prints, [FOUR])
+    boot.start()
+    inventory = hall.inventory(wait_seconds=LONG)
+    boot.join()
+    assert inventory.hosts[FOUR].host_keys == (host_key(FOUR),)
 
 
 def test_waiting_ends_after_its_time(hall: Hall) -> None:

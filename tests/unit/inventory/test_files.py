@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,7 +153,27 @@ def test_ansible_calls_ssh_as_written(hall: Hall, out: Path, tmp_path: Path) -> 
     assert called[called.index("-F") + 1] == str(out / "ssh_config")
     assert "ControlMaster=auto" in called
     assert not [argument for argument in called if "StrictHostKeyChecking=no" in argument]
-    assert not [argument for argument in called if argument.startswith("ControlPath") and len(argument) > 90]
+    (socket,) = {argument for argument in called if argument.startswith("ControlPath=")}
+    assert re.search(r"/cp/[0-9a-f]{8}/[0-9a-f]{10}\"?$", socket)
+
+
+def test_two_inventories_share_no_connection(hall: Hall, out: Path) -> None:
+    _write(hall, out)
+    _write(hall, out.parent / "other")
+    first, other = ((folder / "ansible.cfg").read_text() for folder in (out, out.parent / "other"))
+    assert _setting(first, "control_path_dir") != _setting(other, "control_path_dir")
+
+
+def _setting(text: str, name: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(f"{name} = "))
+
+
+def test_ansible_pipelines_and_checks_host_keys(hall: Hall, out: Path) -> None:
+    _write(hall, out)
+    dumped = _ansible(out, "ansible-config", "dump", "--only-changed", "-t", "all").stdout
+    assert re.search(r"(?i)pipelining\(.*ansible\.cfg\) = True", dumped)
+    listed = _ansible(out, "ansible-config", "dump").stdout
+    assert re.search(r"HOST_KEY_CHECKING\(.*ansible\.cfg\) = True", listed)
 
 
 def test_typed_form_is_written_beside_and_reads_back(hall: Hall, out: Path) -> None:

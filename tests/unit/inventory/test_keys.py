@@ -74,6 +74,7 @@ def test_accepted_key_is_taken_and_the_old_one_kept_with_the_reason(hall: Hall) 
         (before, "disk replaced, ticket 17", "2026-11-28")
     ]
     assert hall.inventory() == after
+    assert store.load(hall.observed_file, "atlas").slots[ONE] == stored
 
 
 def test_acceptance_is_for_the_named_host_alone(hall: Hall) -> None:
