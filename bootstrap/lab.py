@@ -14,7 +14,7 @@ def up(spec: str) -> list[Stage]:
         Stage("lab up", (rackwright, "lab", "up", spec)),
         Stage("plan", (rackwright, "plan", spec)),
         Stage("up", (rackwright, "up", spec, "--yes")),
-        Stage("inventory", (rackwright, "inventory", spec)),
+        Stage("inventory", (rackwright, "inventory", spec, "--wait", "180")),
         Stage("ping", ("sh", str(places.DATA / "ping.sh"), spec)),
     ]
 
