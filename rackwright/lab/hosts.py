@@ -135,8 +135,10 @@ class Hosts:
         if running is not None:
             running.kill()
         self._end_rest(self._machine(slot))
-        if running is not None and processes.wait_gone([running], _OFF_WITHIN_S):
-            raise _does_not_end(slot, f"process {running.pid}")
+        if running is not None:
+            if processes.wait_gone([running], _OFF_WITHIN_S):
+                raise _does_not_end(slot, f"process {running.pid}")
+            supervisor.note(Path(self._world.host(slot).console), "plug pulled")
 
     def _end_rest(self, machine: Machine) -> None:
         """Nothing of an earlier life may use the disk when the next one begins."""

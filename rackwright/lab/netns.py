@@ -79,7 +79,7 @@ class Namespace:
 
     def links(self) -> dict[str, Link]:
         """Its interfaces, by name."""
-        rates = self._rates()
+        rates, addresses = self._rates(), self._addresses()
         return {
             plain["ifname"]: Link(
                 name=plain["ifname"],
@@ -89,13 +89,16 @@ class Namespace:
                 alias=plain.get("ifalias", ""),
                 up="UP" in plain["flags"],
                 rate_mbit=rates.get(plain["ifname"], 0),
-                addresses=tuple(
-                    f"{address['local']}/{address['prefixlen']}"
-                    for address in plain["addr_info"]
-                    if address["family"] == "inet"
-                ),
+                addresses=addresses.get(plain["ifname"], ()),
             )
-            for plain in json.loads(self.ip("-j", "addr", "show"))
+            for plain in json.loads(self.ip("-j", "link", "show"))
+        }
+
+    def _addresses(self) -> dict[str, tuple[str, ...]]:
+        """Interface → IPv4 addresses; `ip addr` tells no alias, `ip link` no address."""
+        return {
+            plain["ifname"]: tuple(f"{one['local']}/{one['prefixlen']}" for one in plain["addr_info"])
+            for plain in json.loads(self.ip("-j", "-4", "addr", "show"))
         }
 
     def _rates(self) -> dict[str, int]:

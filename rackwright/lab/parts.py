@@ -115,11 +115,15 @@ def _inode(path: Path) -> int | None:
 
 def mounts(places: Places) -> Iterator[Part]:
     """Mounts in this mount namespace, the innermost first; a living lab has none here."""
-    lines = (processes.PROC / "self/mountinfo").read_text().splitlines()
-    points = [_unescaped(line.split()[_MOUNT_POINT]) for line in lines]
-    for point in reversed(points):
+    for point in reversed(mount_points()):
         if Path(point).is_relative_to(places.state) or Path(point).is_relative_to(places.run):
             yield Part(Kind.MOUNT, point)
+
+
+def mount_points() -> list[str]:
+    """Mount points of this mount namespace, in the order in which they were mounted."""
+    lines = (processes.PROC / "self/mountinfo").read_text().splitlines()
+    return [_unescaped(line.split()[_MOUNT_POINT]) for line in lines]
 
 
 def _unescaped(word: str) -> str:

@@ -124,7 +124,7 @@ def _leave_run_root(root: Path) -> None:
         return
     marker = root / MADE_NETNS_FOLDER
     if marker.exists() and not any(NETNS.glob("*")):
-        if NETNS.is_mount():
+        if str(NETNS) in parts.mount_points():  # on itself: `Path.is_mount` does not see that
             run("umount", NETNS)
         NETNS.rmdir()
     marker.unlink(missing_ok=True)
