@@ -1,0 +1,142 @@
+"""The documentation is true: its commands exist and do what is shown, its links and paths lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from rackwright import paths
+from rackwright.cli import frame
+from tests.doubles.transcript import MARKS, SHELLS, Block, blocks, shows
+
+REPOSITORY = paths.repository()
+PAGES = sorted(
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("benchmarks/**/*.md")]
+)
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+SHELL_BLOCKS = [block for block in BLOCKS if block.language in SHELLS]
+RUN = [block for block in BLOCKS if block.mark == "run"]
+LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
+TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
+
+
+def _words(command: str) -> list[list[str]]:
+    """The simple commands of a line, those in `$( )` too, without assignments and redirections."""
+    inlined = re.sub(r"[\"']?\$\(([^)]*)\)[\"']?", r"; \1", command)
+    lexer = shlex.shlex(inlined, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    simple: list[list[str]] = [[]]
+    for word in lexer:
+        if word in {"|", "||", "&&", ";", "&"}:
+            simple.append([])
+        else:
+            simple[-1].append(word)
+    return [_bare(words) for words in simple]
+
+
+def _bare(words: list[str]) -> list[str]:
+    ends = next((n for n, word in enumerate(words) if re.fullmatch(r"[<>]+&?", word)), len(words))
+    kept = [word for word in words[:ends] if not re.match(r"[A-Z_]+=", word)]
+    return kept[:-1] if ends < len(words) and kept and kept[-1].isdigit() else kept
+
+
+def _refusal(words: list[str]) -> str:
+    """Why rackwright would not take these arguments; empty if it would."""
+    command: click.Command = frame.root
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
+            return f"no command {words[0]}"
+        command, words = found, words[1:]
+    try:
+        command.make_context(command.name, list(words))
+    except click.exceptions.Exit:
+        return ""
+    except click.ClickException as error:
+        return error.format_message()
+    return ""
+
+
+@pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
+def test_block_says_who_runs_it(block: Block) -> None:
+    assert block.mark in MARKS
+
+
+@pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
+def test_commands_and_their_options_exist(block: Block) -> None:
+    for words in (words for command in block.commands() for words in _words(command) if words):
+        name, *rest = words
+        if name == "make":
+            assert {word for word in rest if "=" not in word} <= TARGETS
+        elif name == "rackwright":
+            assert _refusal(rest) == "", words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_links_lead_to_files_that_are_there(page: Path) -> None:
+    missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    assert missing == []
+
+
+def _run(command: str, home: Path) -> str:
+    """What a command prints in a checkout, as a newcomer's home has it."""
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(home),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "LC_ALL": "C.UTF-8",
+    }
+    ran = subprocess.run(
+        ["sh", "-c", command],
+        cwd=home / "rackwright",
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return ran.stdout.replace(str(home), "~")
+
+
+def _checkout(home: Path) -> Path:
+    checkout = home / "rackwright"
+    shutil.copytree(REPOSITORY / "clusters", checkout / "clusters")
+    return checkout
+
+
+def _put_right(page: Path, outputs: dict[int, str]) -> None:
+    """Write what was printed into the blocks that begin at these lines."""
+    lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+    for line in sorted(outputs, reverse=True):
+        end = next(n for n in range(line, len(lines)) if lines[n].startswith("```"))
+        lines[line:end] = [outputs[line]]
+    page.write_text("".join(lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in RUN}), ids=lambda page: str(page.name))
+def test_commands_print_what_the_page_shows(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    checkout = _checkout(tmp_path)
+    wrong: dict[int, str] = {}
+    for block in blocks(page):
+        if block.mark.startswith("file="):
+            file = checkout / block.mark.removeprefix("file=")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text, encoding="utf-8")
+        elif block.mark == "run":
+            steps = [(command, expected, _run(command, tmp_path)) for command, expected in block.steps()]
+            if not all(shows(expected, output) for _, expected, output in steps):
+                wrong[block.line] = "".join(f"$ {command}\n{output}" for command, _, output in steps)
+    if wrong and request.config.getoption("--update-golden"):
+        _put_right(page, wrong)
+    assert not wrong, "\n".join(f"{page}:{line}\n{output}" for line, output in wrong.items())
