@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.load import Catalogue
 from rackwright.catalogue.load import load as load_catalogue
+from rackwright.checks.registry import PlanSubject, SpecSubject
+from rackwright.checks.run import check
 from rackwright.errors import LockCorrupt, PlanStale, SpecInvalid
 from rackwright.plan.build import build
 from rackwright.plan.lock import parse, render
@@ -15,8 +18,10 @@ from rackwright.spec.load import LoadedSpec
 from rackwright.spec.load import load as load_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
+    from rackwright.findings import Finding
     from rackwright.plan.lock import Lock
     from rackwright.plan.model import Plan
 
@@ -32,6 +37,8 @@ class Cluster:
     lock_path: Path
     lock_changed: bool
     """Whether planning allocated, or gave up, what the lock on disk does not say."""
+    findings: tuple[Finding, ...]
+    """What the rules say that does not block: warnings, and errors that the spec suppresses."""
 
     def write_lock(self) -> None:
         """Put the lock beside its spec, if it has changed; `rackwright plan` alone does this."""
@@ -68,17 +75,26 @@ def open_cluster(spec: Path) -> Cluster:
         SpecUnreadable: a file of the spec is missing, not readable, or not YAML.
         LockCorrupt: the lock is not as it was written, or another cluster's.
         CatalogueInvalid: a data file of the catalogue is spoiled.
-        SpecInvalid: the spec breaks its schema, or cannot be planned.
+        SpecInvalid: the spec breaks its schema or a rule, or cannot be planned.
     """
     loaded = load_spec(spec)
     catalogue = load_catalogue()
     path = lock_path(spec)
     before = _read_lock(path, loaded)
+    today = datetime.now(UTC).date()
     try:
         plan, lock = build(loaded, catalogue, before)
     except SpecInvalid as error:
-        raise SpecInvalid(loaded.positions.locate(error.findings)) from None
-    return Cluster(loaded, catalogue, plan, lock, path, lock_changed=lock != before)
+        more = _blocking(check(SpecSubject(loaded, catalogue), today).findings)
+        raise SpecInvalid(loaded.positions.locate([*error.findings, *more])) from None
+    report = check(PlanSubject(loaded, catalogue, plan), today)
+    if _blocking(report.findings):
+        raise SpecInvalid(_blocking(report.findings))
+    return Cluster(loaded, catalogue, plan, lock, path, lock_changed=lock != before, findings=report.findings)
+
+
+def _blocking(findings: Iterable[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.blocks]
 
 
 def _read_lock(path: Path, loaded: LoadedSpec) -> Lock | None:

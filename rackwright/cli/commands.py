@@ -18,6 +18,12 @@ class Entry(NamedTuple):
 COMMANDS = {
     "schema": Entry("rackwright.cli.schema", "JSON Schema of spec, plan and inventory, for editors."),
     "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
+    "stacks": Entry("rackwright.cli.stacks", "Settings of the stacks, for a plain `pulumi`."),
+    "env": Entry("rackwright.cli.env", "The environment for a plain `pulumi`."),
+    "preview": Entry("rackwright.cli.preview", "What `up` would do to the hosts as they are now."),
+    "up": Entry("rackwright.cli.up", "Bring up what is planned, stack by stack."),
+    "refresh": Entry("rackwright.cli.refresh", "Read what is there into the engine's state."),
+    "destroy": Entry("rackwright.cli.destroy", "Forget what was brought up; nothing is powered off."),
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),

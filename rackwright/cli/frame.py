@@ -41,6 +41,14 @@ COMPLETION_VARIABLE = "_RACKWRIGHT_COMPLETE"
 SPEC = click.Path(path_type=Path)
 """A spec's path; whether it can be read is for `spec.load` to say."""
 
+stack_option = click.option(
+    "--stack",
+    default="",
+    metavar="STACK",
+    help="Only this stack: onprem/lab-hall, or a project (onprem) for all its stacks.",
+)
+"""The option of every command that works on stacks."""
+
 
 class Command(click.Command):
     """A command whose help ends with an example."""

@@ -10,8 +10,10 @@ import click
 from rackwright import canonical, paths
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
+from rackwright.cli.output import finding_text
 from rackwright.cli.plan_text import document, text
 from rackwright.errors import GOOD
+from rackwright.findings import Level
 
 if TYPE_CHECKING:
     from rackwright.cli.cluster import Cluster
@@ -34,6 +36,9 @@ def command(console: Console, spec: Path, *, out: Path | None) -> int:
     What the lock holds never moves. The same spec, catalogue and lock give the same bytes.
     """
     cluster = open_cluster(spec)
+    for finding in cluster.findings:
+        tell = console.detail if finding.level is Level.INFO else console.message
+        tell(finding_text(finding))
     _write(cluster, out)
     console.result(document(cluster), text(cluster))
     return GOOD

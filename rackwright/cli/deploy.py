@@ -1,0 +1,189 @@
+"""What `preview`, `up`, `refresh` and `destroy` share: the plan that counts, and the answer."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+from pydantic import ValidationError
+
+from rackwright import canonical, paths
+from rackwright.cli.cluster import open_cluster
+from rackwright.errors import (
+    GOOD,
+    INCOMPLETE,
+    NotProvisionable,
+    PlanStale,
+    SubjectFailed,
+    UsageError,
+    worst,
+)
+from rackwright.plan.model import Plan
+from rackwright.provision.keys import login_public_key
+from rackwright.provision.operate import Operation, Ways, operate
+from rackwright.provision.places import Folders
+from rackwright.provision.stacks import chosen
+from rackwright.render.boot import seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rackwright.canonical import Json
+    from rackwright.cli.cluster import Cluster
+    from rackwright.cli.output import Console
+    from rackwright.provision.report import Report
+    from rackwright.provision.stacks import StackName
+
+SCHEMA = "rackwright/stacks/1"
+
+
+class Prepared:
+    """A cluster whose plan is as its spec says, written where the stacks read it."""
+
+    def __init__(self, cluster: Cluster, stacks: Sequence[StackName]) -> None:
+        self.plan = cluster.plan
+        self.stacks = stacks
+        self.folders = Folders(
+            spec=cluster.loaded.path.parent.resolve(), state=paths.state(self.plan.cluster.name)
+        )
+
+    def write(self) -> None:
+        """Write the plan and what hosts boot from."""
+        canonical.write_atomic(self.folders.plan, canonical.dumps(self.plan))
+        key = login_public_key(self.folders.secrets)
+        _write_seeds(self.plan, self.folders.state / "boot", key)
+
+
+def _write_seeds(plan: Plan, folder: Path, key: str) -> None:
+    """Every boot seed, and none of a slot that is gone."""
+    there = {seed.path: seed.content for seed in seeds(plan, [key])}
+    for path, content in there.items():
+        canonical.write_atomic(folder / path, content)
+    tops = {path.partition("/")[0] for path in there}
+    for gone in folder.iterdir() if folder.is_dir() else ():
+        if gone.name not in tops:
+            shutil.rmtree(gone)
+
+
+def prepare(spec: Path, stack: str, plan_file: Path | None) -> Prepared:
+    """Open the cluster and choose stacks; nothing is written.
+
+    Raises:
+        PlanStale: the spec, or a given plan, is not what was planned.
+        NotProvisionable: a chosen part cannot be built.
+    """
+    cluster = open_cluster(spec)
+    cluster.refuse_stale()
+    if plan_file is not None:
+        _refuse_other(cluster.plan, plan_file, spec)
+    if not stack:
+        _refuse_unbuilt(cluster.plan)
+    return Prepared(cluster, chosen(cluster.plan, stack))
+
+
+def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
+    try:
+        given = Plan.model_validate_json(file.read_text(encoding="utf-8"))
+    except (ValidationError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "this is no plan of this release",
+            where=str(file),
+            got=str(error).splitlines()[0],
+            expected="plan.json as `rackwright plan` writes it",
+        ) from None
+    now, then = plan.origin.model_dump(), given.origin.model_dump()
+    differing = [name for name in now if now[name] != then[name]]
+    if differing or canonical.dumps(given) != canonical.dumps(plan):
+        raise PlanStale(
+            "the plan was made from something else",
+            where=str(file),
+            got=f"another {', '.join(differing) or 'content'}",
+            expected=f"the plan of {spec} as it stands",
+            hint=f"rackwright plan {spec}, look at what changed, then up",
+        )
+
+
+def _refuse_unbuilt(plan: Plan) -> None:
+    if plan.not_provisionable:
+        raise NotProvisionable(
+            "parts of this spec are planned, but cannot be built yet",
+            where=plan.cluster.name,
+            got="\n".join(plan.not_provisionable),
+            hint="build the parts that can be with --stack, or take these out of the spec",
+        )
+
+
+def consent(question: str, *, yes: bool) -> None:
+    """Ask before anything is touched; without a terminal, --yes is the only consent.
+
+    Raises:
+        UsageError: nobody can be asked.
+        click.Abort: the answer was no.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "nobody can be asked", where="stdin", got="no terminal", expected="--yes", hint="add --yes"
+        )
+    click.confirm(question, abort=True, err=True)
+
+
+def run(operation: Operation, prepared: Prepared, console: Console) -> int:
+    """Run an operation on every chosen stack, print the answer, and return the exit code."""
+    reports = []
+    for name in prepared.stacks:
+        console.message(f"{name}: {operation.value}")
+        reports.append(operate(operation, name, prepared.plan, prepared.folders, Ways(console.message)))
+    console.result(_document(operation, reports), "\n".join(map(_text, reports)))
+    return _told(reports, console)
+
+
+def _told(reports: Sequence[Report], console: Console) -> int:
+    failures = [failure for report in reports for failure in report.failures]
+    codes = [INCOMPLETE if report.not_run else GOOD for report in reports]
+    if failures:
+        codes.append(console.error(SubjectFailed(failures)))
+    return worst(codes)
+
+
+def _document(operation: Operation, reports: Sequence[Report]) -> dict[str, Json]:
+    return {
+        "schema": SCHEMA,
+        "operation": operation.value,
+        "stacks": {str(report.name): _entry(report) for report in reports},
+    }
+
+
+def _entry(report: Report) -> Json:
+    outputs = report.outputs.model_dump(mode="json", by_alias=True) if report.outputs else None
+    return {
+        "changes": list(report.changes),
+        "resources": dict(sorted(report.resources.items())),
+        "failures": [
+            {"subject": one.subject, "code": one.code, "cause": one.cause, "hint": one.hint}
+            for one in report.failures
+        ],
+        "held": report.held,
+        "not_run": report.not_run,
+        "outputs": outputs,
+    }
+
+
+def _text(report: Report) -> str:
+    if report.not_run:
+        return f"{report.name}: not run: {report.not_run}"
+    lines = [f"{report.name}: {_counted(len(report.changes), 'change') if report.changes else 'no changes'}"]
+    lines += [f"  {change}" for change in report.changes]
+    lines += [f"  {slot}: held: {reason}" for slot, reason in report.held.items()]
+    if report.outputs:
+        on = sum(host.state == "on" for host in report.outputs.hosts.values())
+        lines.append(f"  {on} of {len(report.outputs.hosts)} hosts on")
+    return "\n".join(lines)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,33 @@
+"""`rackwright env`: the environment for a plain `pulumi`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright.cli import frame
+from rackwright.cli.deploy import prepare
+from rackwright.errors import GOOD
+from rackwright.provision.places import environment, install_plugin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rackwright.cli.output import Console
+
+SCHEMA = "rackwright/env/1"
+
+
+@frame.command(example='eval "$(rackwright env clusters/lab.yaml)" && cd stacks/onprem && pulumi preview')
+@click.argument("spec", type=frame.SPEC)
+@frame.stack_option
+def command(console: Console, spec: Path, *, stack: str) -> int:
+    """Print the environment in which a plain `pulumi` works in the stack folders of SPEC."""
+    prepared = prepare(spec, stack, None)
+    install_plugin(prepared.folders.state)
+    wanted = environment(prepared.plan, prepared.folders.state)
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in wanted.items()]
+    console.result({"schema": SCHEMA, "environment": wanted}, "\n".join(lines))
+    return GOOD

@@ -1,0 +1,106 @@
+"""The `pulumi` process: started so that Ctrl-C reaches it once, through us, and it ends in its order.
+
+The SDK's own runner leaves the engine in our process group. A terminal's Ctrl-C then reaches the
+engine directly, a supervisor's signal does not, and a runner that passes signals on sends a second
+one, at which the engine drops what it is doing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from typing import IO, TYPE_CHECKING
+
+from pulumi.automation import CommandResult, PulumiCommand
+from pulumi.automation.errors import create_command_error
+from semver import VersionInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import FrameType
+
+
+class Command(PulumiCommand):
+    """Runs `pulumi` in a session of its own."""
+
+    def __init__(self, engine: Path) -> None:
+        """Args: engine: folder of `pulumi`; the SDK's own constructor wants one named ``bin``."""
+        self.command = str(engine / "pulumi")
+        said = subprocess.run([self.command, "version"], capture_output=True, text=True, check=True).stdout
+        self.version = VersionInfo.parse(said.strip().removeprefix("v"))
+        self.interrupted = False
+        """Whether Ctrl-C came while the engine ran."""
+
+    def run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: Callable[[str], object] | None = None,
+        on_error: Callable[[str], object] | None = None,
+    ) -> CommandResult:
+        """Run one command line to its end, whatever comes.
+
+        Raises:
+            CommandError: exit status other than 0.
+        """
+        told: tuple[list[str], list[str]] = ([], [])
+        with (
+            subprocess.Popen(
+                [self.command, "--non-interactive", *args],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                encoding="utf-8",
+                start_new_session=True,
+            ) as process,
+            _Passing(self, process),
+        ):
+            streams = zip((process.stdout, process.stderr), (on_output, on_error), told, strict=True)
+            readers = [threading.Thread(target=_read, args=stream) for stream in streams]
+            for reader in readers:
+                reader.start()
+            for reader in readers:
+                reader.join()
+        out, err = ("\n".join(lines) for lines in told)
+        result = CommandResult(stdout=out, stderr=err, code=process.returncode)
+        if process.returncode:
+            raise create_command_error(result)
+        return result
+
+
+def _read(stream: IO[str], told: Callable[[str], object] | None, lines: list[str]) -> None:
+    for line in stream:
+        lines.append(line.rstrip())
+        if told:
+            told(line.rstrip())
+
+
+class _Passing:
+    """While it is entered, SIGINT and SIGTERM are passed on to a process instead of ending us."""
+
+    def __init__(self, command: Command, process: subprocess.Popen[str]) -> None:
+        self._command, self._process = command, process
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.signal(number, self._pass) for number in _PASSED}
+
+    def _pass(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._command.interrupted = True
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # (as signal.signal gave it)
+
+
+_PASSED = (signal.SIGINT, signal.SIGTERM)

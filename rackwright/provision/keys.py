@@ -1,0 +1,80 @@
+"""What rackwright makes itself: passphrase and login key, each made once, mode 0600.
+
+A file that is there is never replaced: the engine's state could no longer be decrypted, and hosts
+would no longer be reached.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import TYPE_CHECKING
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_ssh_private_key,
+)
+
+from rackwright import canonical
+from rackwright.errors import EnvironmentUnfit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PASSPHRASE, LOGIN_KEY = "passphrase", "ssh_ed25519"
+"""Names in the cluster's secrets folder; the public half of the key has ``.pub`` behind it."""
+_PASSPHRASE_BYTES = 32
+_FILE, _FOLDER = 0o600, 0o700
+
+
+def passphrase_file(folder: Path) -> Path:
+    """The file with the passphrase that encrypts secrets in the engine's state."""
+    path = folder / PASSPHRASE
+    if not path.exists():
+        _write(path, secrets.token_urlsafe(_PASSPHRASE_BYTES) + "\n")
+    return path
+
+
+def login_public_key(folder: Path) -> str:
+    """The public key that hosts authorize, as a line of ``authorized_keys``.
+
+    Raises:
+        EnvironmentUnfit: the private key is there but is no ed25519 key.
+    """
+    path = folder / LOGIN_KEY
+    if not path.exists():
+        _write(path, _new_key())
+    line = _public_half(path)
+    canonical.write_atomic(path.with_name(path.name + ".pub"), line + "\n", mode=0o644)
+    return line
+
+
+def _new_key() -> str:
+    key = Ed25519PrivateKey.generate()
+    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+
+
+def _public_half(path: Path) -> str:
+    try:
+        key = load_ssh_private_key(path.read_bytes(), password=None)
+    except ValueError as error:
+        raise EnvironmentUnfit(
+            "the login key cannot be read",
+            code="ENV004",
+            where=str(path),
+            got=str(error),
+            expected="an ed25519 key in OpenSSH's format, without a passphrase",
+            hint="put the key back from a copy; a new one would lock us out of the hosts",
+        ) from None
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return f"{public.decode()} rackwright"
+
+
+def _write(path: Path, content: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.chmod(path.parent, _FOLDER)  # noqa: PTH101 (also of a folder that somebody made wider)
+    canonical.write_atomic(path, content, mode=_FILE)

@@ -1,0 +1,65 @@
+"""Who holds a stack of a folder backend, and whether that process still lives."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One lock, as the engine wrote it."""
+
+    file: Path
+    pid: int
+    user: str
+    host: str
+    since: str
+
+    @property
+    def dead(self) -> bool:
+        """Whether it was taken on this machine by a process that is gone."""
+        return self.host == socket.gethostname() and not _is_engine(self.pid)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
+
+
+def _is_engine(pid: int) -> bool:
+    """Whether a process of that id runs `pulumi`; ids are used again."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 (no path of ours)
+            return b"pulumi" in file.read().partition(b"\0")[0]
+    except FileNotFoundError:
+        return False
+
+
+def holders(state: Path, project: str, stack: str) -> list[Holder]:
+    """Locks on a stack whose state lies in the cluster's folder; none for other backends."""
+    folder = state / "engine" / ".pulumi" / "locks" / "organization" / project / stack
+    return [_holder(file) for file in sorted(folder.glob("*.json"))]
+
+
+def _holder(file: Path) -> Holder:
+    written = json.loads(file.read_text(encoding="utf-8"))
+    return Holder(
+        file=file,
+        pid=int(written.get("pid", 0)),
+        user=str(written.get("username", "")),
+        host=str(written.get("hostname", "")),
+        since=str(written.get("timestamp", "")),
+    )
+
+
+def release_dead(state: Path, project: str, stack: str) -> list[Holder]:
+    """Take away the locks of dead processes of this machine, and return them."""
+    dead = [holder for holder in holders(state, project, stack) if holder.dead]
+    for holder in dead:
+        os.unlink(holder.file)  # noqa: PTH108 (missing is an error here)
+    return dead

@@ -1,0 +1,91 @@
+"""The life of a HostSet, without any engine: wanted set in, found set out.
+
+The provider is a thin shell over these functions; a later `node replace` calls the same ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.provision.onprem.changes import changes
+from rackwright.provision.onprem.credentials import parse
+from rackwright.provision.onprem.model import FoundHost, FoundSet, WantedHost, WantedSet
+from rackwright.provision.onprem.reconcile import Reconciler, bring_up, look
+from rackwright.provision.onprem.redfish import Access, require_authority
+from rackwright.spec.references import locate, read_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from rackwright.errors import Failure
+    from rackwright.plan.model import BmcPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """What ``file:`` and ``state:`` references are relative to."""
+
+    spec: Path
+    state: Path
+
+
+def access(bmc: BmcPlan, folders: Folders) -> Access:
+    """Read what the references of a site stand for, now.
+
+    Raises:
+        EnvironmentUnfit: a file is missing, not readable or not understood.
+    """
+    authority = locate(bmc.ca, folders.spec, folders.state)
+    require_authority(authority, bmc.ca)
+    text = read_secret(bmc.credentials, folders.spec, folders.state)
+    return Access(bmc.port, authority, parse(text, bmc.credentials))
+
+
+def brought_up(found: FoundSet | None, wanted: WantedSet, reach: Access, reconciler: Reconciler) -> FoundSet:
+    """Bring up the hosts that are not as wanted, and carry the others over as they were found."""
+    before = found.hosts if found is not None else {}
+    differing = {change.slot for change in changes(before, wanted.hosts)}
+    todo = {slot: host for slot, host in wanted.hosts.items() if slot in differing}
+    done = reconciler.each(bring_up, todo, reach)
+    kept = {slot: before[slot] for slot in wanted.hosts.keys() - differing}
+    return _found(wanted, kept | done)
+
+
+def read(found: FoundSet, reach: Access, reconciler: Reconciler) -> FoundSet:
+    """Look at every host that is not held."""
+    return _found(found, reconciler.each(look, found.hosts, reach))
+
+
+def foreseen(wanted: WantedSet) -> FoundSet:
+    """What a preview expects: every host as wanted."""
+    hosts = {
+        slot: FoundHost(**host.model_dump(), found_serial="" if host.held else host.serial)
+        for slot, host in wanted.hosts.items()
+    }
+    return _found(wanted, hosts)
+
+
+def drifted(wanted: WantedSet, found: FoundSet) -> WantedSet:
+    """Inputs as they would have to be for the hosts to be as wanted; an engine compares these too."""
+    hosts = {slot: _as_found(host, found.hosts.get(slot)) for slot, host in wanted.hosts.items()}
+    return wanted.model_copy(update={"hosts": hosts})
+
+
+def _as_found(wanted: WantedHost, found: FoundHost | None) -> WantedHost:
+    if found is None:
+        return wanted
+    return wanted.model_copy(update={"power": found.power})
+
+
+def failures_of(hosts: Mapping[str, FoundHost]) -> Iterable[Failure]:
+    """Hosts that are not as wanted, each with its reason."""
+    for slot, host in sorted(hosts.items()):
+        if host.failure is not None:
+            yield host.failure.of(slot)
+
+
+def _found(wanted: WantedSet | FoundSet, hosts: Mapping[str, FoundHost]) -> FoundSet:
+    ordered = {slot: hosts[slot] for slot in sorted(hosts)}
+    return FoundSet(site=wanted.site, pool=wanted.pool, bmc=wanted.bmc, hosts=ordered)
