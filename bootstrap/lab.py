@@ -6,6 +6,9 @@ from bootstrap import places
 from bootstrap.stages import Stage
 from rackwright.errors import EnvironmentUnfit
 
+_BOOT_S = 120
+"""Seconds a host may take from power-on to the keys on its console: 1 s measured, more under load."""
+
 
 def up(spec: str) -> list[Stage]:
     """From nothing to hosts that answer Ansible under their planned names."""
