@@ -12,6 +12,7 @@ import pytest
 
 from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
+from rackwright.cli.output import findings_json
 from rackwright.plan.build import build
 from rackwright.plan.lock import render
 from rackwright.render.files import rendered
@@ -51,6 +52,11 @@ def test_the_plan(spec: Path, cluster: Cluster, golden: Callable[[str, str], Non
 def test_the_lock_of_a_first_plan(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:
     _, lock = build(cluster.loaded, cluster.catalogue, None)
     golden(f"{spec.stem}/lock.yaml", _HASH.sub("…", render(lock)))
+
+
+def test_what_the_rules_say(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:
+    text = canonical.dumps(findings_json(cluster.findings))
+    golden(f"{spec.stem}/findings.json", text.replace(f"{paths.repository()}/", ""))
 
 
 def test_the_rendered_files(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:

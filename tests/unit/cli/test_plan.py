@@ -106,6 +106,34 @@ def test_what_does_not_fit_is_located_and_nothing_is_written(
     assert files(tmp_path) == before
 
 
+def test_a_rule_that_is_broken_keeps_the_plan_from_being_written(
+    spec: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    edit(spec, "bmc: {cidr: 10.77.1.0/24}", "bmc: {cidr: 10.77.0.0/24}")
+    before = files(tmp_path)
+    assert run(["plan", str(spec)]) == 1
+    assert "error NET001: network bmc of hall overlaps network management of hall" in capsys.readouterr().err
+    assert files(tmp_path) == before
+
+
+def test_plan_and_rules_speak_at_once(spec: Path, capsys: Capture) -> None:
+    edit(spec, "nodes: {static: 3}", "nodes: {static: 300}")
+    edit(spec, "image: debian", "image: debina")
+    assert run(["plan", str(spec)]) == 1
+    err = capsys.readouterr().err
+    assert "ADDR001" in err
+    assert "did you mean `debian`?" in err
+    assert "2 errors in the spec" in err
+
+
+def test_a_warning_is_told_and_the_plan_written(spec: Path, state: Path, capsys: Capture) -> None:
+    edit(spec, '    assets: "file:assets/lab.csv"\n', "")
+    edit(spec, '    assets: "file:assets/lab.csv"\n', "")
+    assert run(["plan", str(spec)]) == 0
+    assert "warning ASSET" in capsys.readouterr().err
+    assert (state / "lab" / "plan.json").exists()
+
+
 def test_a_corrupt_lock_is_left_as_it_is_and_nothing_is_planned(
     spec: Path, tmp_path: Path, capsys: Capture
 ) -> None:
