@@ -37,6 +37,8 @@ REBOOT = 133
 """What systemd-nspawn exits with when the host asks for a reboot (facts/lab.md §1)."""
 FSCK_REPAIRED = 1
 ALREADY_ON = 75
+_OWN_NET_SETTINGS = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
+"""Sysctls of its network namespace are the host's to set."""
 _NSPAWN_STATE = Path("/run/systemd")
 
 
@@ -199,6 +201,7 @@ def _boot(machine: Machine, console: int) -> int:
         stdout=console,
         stderr=console,
         check=False,
+        env=os.environ | _OWN_NET_SETTINGS,
         preexec_fn=lambda: cgroups.join(machine.cgroup),  # this process has one thread
     ).returncode
 
