@@ -11,8 +11,9 @@ from rackwright import canonical, paths
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.output import finding_text
+from rackwright.cli.plan_diff import changes, changes_json, changes_text
 from rackwright.cli.plan_text import document, text
-from rackwright.errors import GOOD
+from rackwright.errors import BAD, GOOD
 from rackwright.findings import Level
 
 if TYPE_CHECKING:
@@ -30,18 +31,30 @@ PLAN_FILE = "plan.json"
     metavar="DIR",
     help="Also write plan.json into this folder.",
 )
-def command(console: Console, spec: Path, *, out: Path | None) -> int:
+@click.option(
+    "--diff",
+    "old",
+    type=click.Path(path_type=Path),
+    metavar="OLD",
+    help="Show what changed since an older spec (.yaml) or plan (.json); a forbidden change is refused.",
+)
+def command(console: Console, spec: Path, *, out: Path | None, old: Path | None) -> int:
     """Plan SPEC: allocate what is new, write the lock beside it and plan.json to the state folder.
 
     What the lock holds never moves. The same spec, catalogue and lock give the same bytes.
     """
     cluster = open_cluster(spec)
+    changed = changes(cluster, old) if old else []
     for finding in cluster.findings:
         tell = console.detail if finding.level is Level.INFO else console.message
         tell(finding_text(finding))
-    _write(cluster, out)
-    console.result(document(cluster), text(cluster))
-    return GOOD
+    refused = any(one.forbidden for one in changed)
+    if not refused:
+        _write(cluster, out)
+    summary = {**document(cluster), "diff": changes_json(changed)} if old else document(cluster)
+    end = "refused: a forbidden change; nothing is written" if refused else text(cluster)
+    console.result(summary, "\n".join([*(changes_text(changed) if old else ()), end]))
+    return BAD if refused else GOOD
 
 
 def _write(cluster: Cluster, out: Path | None) -> None:

@@ -66,6 +66,17 @@ def load(path: Path) -> LoadedSpec:
     )
 
 
+def read(path: Path) -> ClusterSpec:
+    """The spec alone, its asset files unread: an old version of it may stand where they are not.
+
+    Raises:
+        SpecUnreadable: a file of the spec is missing, not readable, or not YAML.
+        SpecInvalid: all that breaks the schema.
+    """
+    gathered = gather(path)
+    return _validated(gathered, Positions(gathered.document.marks, Place(path, 1, 1)))
+
+
 def _validated(gathered: Gathered, positions: Positions) -> ClusterSpec:
     """The model of the values; in strict mode, which takes no text for a number and no 1 for true."""
     document = gathered.document
