@@ -17,6 +17,7 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "schema": Entry("rackwright.cli.schema", "JSON Schema of spec, plan and inventory, for editors."),
+    "check": Entry("rackwright.cli.check", "What all rules say of a spec."),
     "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
     "stacks": Entry("rackwright.cli.stacks", "Settings of the stacks, for a plain `pulumi`."),
     "env": Entry("rackwright.cli.env", "The environment for a plain `pulumi`."),

@@ -1,0 +1,1 @@
+"""Stage 3: spec and plan in, findings out; one rule is one function and one sentence."""

@@ -1,0 +1,132 @@
+"""Rules on how a cluster is run: state, power, and the machines that were delivered."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network
+from typing import TYPE_CHECKING
+
+from rackwright.checks.registry import Breach, plan_rule, rule
+from rackwright.findings import Level, SpecPath
+from rackwright.plan.model import OnpremSitePlan
+from rackwright.spec.sites import AwsSite, OnpremSite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.checks.registry import PlanSubject, SpecSubject
+    from rackwright.spec.assets import AssetRow
+
+FEW_NODES = 64
+"""As many as one operator may look after from one machine."""
+
+
+@rule(
+    "STATE001",
+    level=Level.INFO,
+    remedy='name a bucket: `state: {backend: "s3://…", secrets: "awskms://…"}`',
+    source="Pulumi documentation, state and backends: the local backend has no sharing between machines",
+)
+def big_clusters_share_their_state(subject: SpecSubject) -> Iterator[Breach]:
+    """The state of a cluster in the cloud, or of more than 64 nodes, is where all its operators see it."""
+    spec = subject.spec
+    nodes = sum(pool.nodes.static + pool.nodes.burst for pool in spec.pools.values())
+    cloud = any(isinstance(site, AwsSite) for site in spec.sites.values())
+    if spec.state.backend == "local" and (cloud or nodes > FEW_NODES):
+        yield Breach(
+            SpecPath() / "state" / "backend",
+            "the engine's state is on this machine only",
+            got=f"local, for {nodes} nodes{' and a cloud account' if cloud else ''}",
+            expected="a bucket that all operators can reach",
+        )
+
+
+@plan_rule(
+    "POWER001",
+    remedy="fewer nodes, or a larger feed",
+    source="facts/fabric.md §6: IT power times PUE is what the feed delivers",
+)
+def a_hall_draws_what_its_feed_delivers(subject: PlanSubject) -> Iterator[Breach]:
+    """The nodes of a hall, times its PUE, draw no more than its feed delivers."""
+    for name, planned in subject.plan.sites.items():
+        site = subject.spec.sites[name]
+        if not isinstance(planned, OnpremSitePlan) or not isinstance(site, OnpremSite) or not site.power:
+            continue
+        it_kw = sum(rack.power_kw for rack in planned.racks.values())
+        drawn_kw = it_kw * site.power.pue
+        if drawn_kw > site.power.feed_kw:
+            yield Breach(
+                SpecPath() / "sites" / name / "power" / "feed_kw",
+                f"the feed of {name} is too small for its nodes",
+                got=f"{drawn_kw:.1f} kW: {it_kw:.1f} kW of nodes, times PUE {site.power.pue:g}",
+                expected=f"at most {site.power.feed_kw:g} kW",
+            )
+
+
+@plan_rule(
+    "ASSET006",
+    level=Level.WARNING,
+    remedy="nothing, until they are delivered; then add their rows to the pool's asset file",
+    source="design §5: identity is matched before anything is touched",
+)
+def slots_have_machines(subject: PlanSubject) -> Iterator[Breach]:
+    """Every on-prem slot has a row in its pool's asset file."""
+    for name, waiting in subject.plan.undelivered.items():
+        yield Breach(
+            SpecPath() / "pools" / name,
+            f"slots of pool {name} cannot be powered on: their machines are not delivered yet",
+            got=f"no asset for {name}-[{waiting}]",
+            expected="a row with serial and MAC addresses for each slot",
+        )
+
+
+def _bmc_network(subject: SpecSubject, row: AssetRow) -> IPv4Network | None:
+    """Network of the BMCs where a row's slot is; None in the cloud."""
+    pool = subject.spec.pools[row.slot.rpartition("-")[0]]
+    site = subject.spec.sites.get(pool.site)
+    return IPv4Network(site.networks["bmc"].cidr) if isinstance(site, OnpremSite) else None
+
+
+def _assets_path(row: AssetRow) -> SpecPath:
+    return SpecPath() / "pools" / row.slot.rpartition("-")[0] / "assets"
+
+
+@rule(
+    "ASSET007",
+    remedy="correct the row, or the site's bmc network",
+    source="Redfish is asked at the address in the row, from the controller in that network",
+)
+def bmc_addresses_are_in_their_network(subject: SpecSubject) -> Iterator[Breach]:
+    """The BMC address of an asset row lies in its site's bmc network."""
+    for row in subject.loaded.rows.values():
+        network = _bmc_network(subject, row)
+        if network is not None and row.bmc_address and IPv4Address(row.bmc_address) not in network:
+            yield Breach(
+                _assets_path(row),
+                f"the BMC of {row.slot} is outside the bmc network",
+                got=row.bmc_address,
+                expected=f"an address in {network}",
+                place=row.place,
+            )
+
+
+@plan_rule(
+    "ASSET008",
+    remedy="give the BMC its planned address and correct the row, or leave the cell empty",
+    source="design §4: every address is its network's base and the slot's index",
+)
+def bmc_addresses_are_the_planned_ones(subject: PlanSubject) -> Iterator[Breach]:
+    """The BMC address of an asset row is the one that the plan gives its slot."""
+    for row in subject.loaded.rows.values():
+        network = _bmc_network(subject, row)
+        slot = subject.plan.pools[row.slot.rpartition("-")[0]].slots.get(row.slot)
+        if slot is None or network is None or not row.bmc_address:
+            continue
+        planned = slot.addresses["bmc"].partition("/")[0]
+        if row.bmc_address != planned and IPv4Address(row.bmc_address) in network:
+            yield Breach(
+                _assets_path(row),
+                f"the BMC of {row.slot} was given another address than the plan has for it",
+                got=row.bmc_address,
+                expected=planned,
+                place=row.place,
+            )
