@@ -93,38 +93,34 @@ def _covers(suppression: Suppression, finding: Finding) -> bool:
 
 
 def _unknown(suppression: Suppression, at: SpecPath) -> Finding:
-    known = [rule.code for rule in rules()]
-    return _finding(
-        UNKNOWN,
-        at / "rule",
-        f"no rule has the code {suppression.rule}",
-        got=suppression.rule,
-        expected="the code of a rule; faults of the schema and of planning cannot be suppressed",
-        hint=did_you_mean(suppression.rule, known),
+    return UNKNOWN.finding(
+        Breach(
+            at / "rule",
+            f"no rule has the code {suppression.rule}",
+            got=suppression.rule,
+            expected="the code of a rule; faults of the schema and of planning cannot be suppressed",
+            hint=did_you_mean(suppression.rule, [rule.code for rule in rules()]),
+        )
     )
 
 
 def _expired(suppression: Suppression, at: SpecPath, today: date) -> Finding:
-    return _finding(
-        EXPIRED,
-        at / "until",
-        f"the suppression of {suppression.rule} at {suppression.path} has expired, and hides nothing",
-        got=f"until {suppression.until}",
-        expected=f"{today} or later",
+    return EXPIRED.finding(
+        Breach(
+            at / "until",
+            f"the suppression of {suppression.rule} at {suppression.path} has expired, and hides nothing",
+            got=f"until {suppression.until}",
+            expected=f"{today} or later",
+        )
     )
 
 
 def _idle(suppression: Suppression, at: SpecPath) -> Finding:
-    return _finding(
-        IDLE,
-        at,
-        f"{suppression.rule} finds nothing at {suppression.path}",
-        got="a suppression without a finding",
-        expected="a finding that it hides",
+    return IDLE.finding(
+        Breach(
+            at,
+            f"{suppression.rule} finds nothing at {suppression.path}",
+            got="a suppression without a finding",
+            expected="a finding that it hides",
+        )
     )
-
-
-def _finding(  # noqa: PLR0913 (what a finding is made of)
-    rule: Rule, path: SpecPath, message: str, *, got: str, expected: str, hint: str = ""
-) -> Finding:
-    return rule.finding(Breach(path, message, got=got, expected=expected, hint=hint))
