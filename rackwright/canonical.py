@@ -11,9 +11,11 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
+from pydantic_core import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +23,35 @@ if TYPE_CHECKING:
     Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | bool | None
 
 
+_LEAST, _MOST = 1e-4, 1e16
+"""Floats between them are written without exponent, by every encoder alike."""
+_PLAIN = (str, int, float, bool, NoneType)
+
+
 def dumps(value: BaseModel | Json) -> str:
     """The canonical text of a model or of plain JSON values."""
     plain = value.model_dump(mode="json", by_alias=True) if isinstance(value, BaseModel) else value
-    return json.dumps(plain, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    try:
+        return to_json(_sorted(plain), indent=2).decode() + "\n"
+    except _Exotic:
+        return json.dumps(plain, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+
+
+class _Exotic(Exception):
+    """A value that the fast encoder writes otherwise than Python's `json`, which is the norm here."""
+
+
+def _sorted(value: Json) -> Json:
+    """The same value, its keys in order, for an encoder ten times as fast on a big plan."""
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, (list, tuple)):
+        return [_sorted(item) for item in value]
+    if isinstance(value, float) and value and not _LEAST <= abs(value) < _MOST:
+        raise _Exotic
+    if not isinstance(value, _PLAIN):
+        raise _Exotic
+    return value
 
 
 def sha256(content: str | bytes) -> str:
