@@ -107,26 +107,3 @@ def bmc_addresses_are_in_their_network(subject: SpecSubject) -> Iterator[Breach]
                 expected=f"an address in {network}",
                 place=row.place,
             )
-
-
-@plan_rule(
-    "ASSET008",
-    remedy="give the BMC its planned address and correct the row, or leave the cell empty",
-    source="design §4: every address is its network's base and the slot's index",
-)
-def bmc_addresses_are_the_planned_ones(subject: PlanSubject) -> Iterator[Breach]:
-    """The BMC address of an asset row is the one that the plan gives its slot."""
-    for row in subject.loaded.rows.values():
-        network = _bmc_network(subject, row)
-        slot = subject.plan.pools[row.slot.rpartition("-")[0]].slots.get(row.slot)
-        if slot is None or network is None or not row.bmc_address:
-            continue
-        planned = slot.addresses["bmc"].partition("/")[0]
-        if row.bmc_address != planned and IPv4Address(row.bmc_address) in network:
-            yield Breach(
-                _assets_path(row),
-                f"the BMC of {row.slot} was given another address than the plan has for it",
-                got=row.bmc_address,
-                expected=planned,
-                place=row.place,
-            )
