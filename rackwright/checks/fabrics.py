@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import PortGroup
 from rackwright.checks.pools import pools_in
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
-from rackwright.spec.fabrics import Efa, InfiniBand
+from rackwright.plan.wiring import port_group
+from rackwright.spec.fabrics import Efa, Ethernet, InfiniBand, InfiniBandSpeed
 from rackwright.spec.pools import Role
 from rackwright.spec.sites import AwsSite, OnpremSite
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from rackwright.checks.registry import SpecSubject
     from rackwright.spec.pools import FabricUse, Pool
 
+_INFINIBAND_GBPS = {InfiniBandSpeed.HDR: 200, InfiniBandSpeed.NDR: 400, InfiniBandSpeed.XDR: 800}
+"""Of a 4x link (InfiniBand Trade Association, roadmap)."""
 _EFA = "EC2 User Guide, EFA: supported instance types; facts/aws.md §3.1"
 
 
@@ -40,7 +44,10 @@ def efa_needs_a_platform_with_efa(subject: SpecSubject) -> Iterator[Breach]:
     for name, pool in pools_in(subject, AwsSite):
         for at, _ in _efa_uses(subject, name, pool):
             if _efa_interfaces(subject, pool) == 0:
-                able = [key for key, one in subject.catalogue.platforms.items() if one.network_cards]
+                platforms = subject.catalogue.platforms.values()
+                able = [
+                    one.name for one in platforms if one.network_cards and one.network_cards.efa_interfaces
+                ]
                 yield Breach(
                     at,
                     f"{pool.platform} has no EFA interface",
@@ -75,6 +82,39 @@ def efa_interfaces_are_there(subject: SpecSubject) -> Iterator[Breach]:
                     got=str(use.nics),
                     expected=f"at most {most}",
                 )
+
+
+@rule(
+    "FAB003",
+    level=Level.WARNING,
+    remedy="state the speed that both ends have; the link takes the lower one",
+    source="link training: both ends of a link settle on the highest rate they share",
+)
+def fabrics_run_at_the_speed_of_their_nics(subject: SpecSubject) -> Iterator[Breach]:
+    """The NICs of every pool on a fabric have the speed of the fabric."""
+    for name, pool in subject.spec.pools.items():
+        platform = subject.catalogue.platforms.get(pool.platform)
+        for fabric_name, use in pool.fabrics.items():
+            fabric = subject.spec.fabrics.get(fabric_name)
+            if platform is None or fabric is None or isinstance(fabric, Efa):
+                continue
+            at = SpecPath() / "pools" / name / "fabrics" / fabric_name
+            group = port_group(at, fabric_name, use, platform)
+            if isinstance(group, PortGroup) and group.rate_gbps != rate_gbps(fabric):
+                yield Breach(
+                    at,
+                    f"{fabric_name} and the NICs of {pool.platform} have different speeds",
+                    got=f"{fabric.speed}, {rate_gbps(fabric):g} Gb/s",
+                    expected=f"{group.rate_gbps:g} Gb/s, the rate of {group.nic}",
+                )
+
+
+def rate_gbps(fabric: InfiniBand | Ethernet) -> float:
+    """Rate of one link, Gb/s."""
+    if isinstance(fabric, InfiniBand):
+        return _INFINIBAND_GBPS[fabric.speed]
+    number, unit = int(fabric.speed[:-1]), fabric.speed[-1]
+    return number / 1000 if unit == "m" else number
 
 
 @rule(

@@ -115,7 +115,7 @@ def _largest_mtu(spec: ClusterSpec, name: str) -> int | None:
     """Bytes; None for a site that is not there."""
     site = spec.sites.get(name)
     if isinstance(site, OnpremSite):
-        return max(network.mtu for network in site.networks.values())
+        return max((network.mtu for network in site.networks.values()), default=None)
     return VPC_MTU if isinstance(site, AwsSite) else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, IPv4Network
 from typing import TYPE_CHECKING
 
 from rackwright.checks.registry import Breach, plan_rule, rule
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.checks.registry import PlanSubject, SpecSubject
-    from rackwright.spec.assets import AssetRow
 
 FEW_NODES = 64
 """As many as one operator may look after from one machine."""
@@ -77,33 +75,3 @@ def slots_have_machines(subject: PlanSubject) -> Iterator[Breach]:
             got=f"no asset for {name}-[{waiting}]",
             expected="a row with serial and MAC addresses for each slot",
         )
-
-
-def _bmc_network(subject: SpecSubject, row: AssetRow) -> IPv4Network | None:
-    """Network of the BMCs where a row's slot is; None in the cloud."""
-    pool = subject.spec.pools[row.slot.rpartition("-")[0]]
-    site = subject.spec.sites.get(pool.site)
-    return IPv4Network(site.networks["bmc"].cidr) if isinstance(site, OnpremSite) else None
-
-
-def _assets_path(row: AssetRow) -> SpecPath:
-    return SpecPath() / "pools" / row.slot.rpartition("-")[0] / "assets"
-
-
-@rule(
-    "ASSET007",
-    remedy="correct the row, or the site's bmc network",
-    source="Redfish is asked at the address in the row, from the controller in that network",
-)
-def bmc_addresses_are_in_their_network(subject: SpecSubject) -> Iterator[Breach]:
-    """The BMC address of an asset row lies in its site's bmc network."""
-    for row in subject.loaded.rows.values():
-        network = _bmc_network(subject, row)
-        if network is not None and row.bmc_address and IPv4Address(row.bmc_address) not in network:
-            yield Breach(
-                _assets_path(row),
-                f"the BMC of {row.slot} is outside the bmc network",
-                got=row.bmc_address,
-                expected=f"an address in {network}",
-                place=row.place,
-            )

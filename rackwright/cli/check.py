@@ -13,12 +13,12 @@ from rackwright.checks.run import Report, check, none_run
 from rackwright.cli import frame
 from rackwright.cli.cluster import plan_of
 from rackwright.cli.output import finding_text, findings_json
-from rackwright.errors import BAD, GOOD, SpecInvalid
+from rackwright.errors import BAD, GOOD, INCOMPLETE, SpecInvalid, UsageError, worst
 from rackwright.findings import Level
 from rackwright.spec.load import load as load_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from rackwright.canonical import Json
@@ -29,11 +29,28 @@ SCHEMA = "rackwright/check/1"
 
 @frame.command(example="rackwright check clusters/lab.yaml")
 @click.argument("spec", type=frame.SPEC)
-def command(console: Console, spec: Path) -> int:
-    """Run all rules on SPEC, and on its plan; nothing is written."""
+@click.option("--online", is_flag=True, help="Ask clouds and BMCs too; no rule does so yet.")
+def command(console: Console, spec: Path, *, online: bool) -> int:
+    """Run all rules on SPEC, and on its plan; nothing is written.
+
+    Exit code 1 where an error is found that the spec does not suppress.
+    """
+    if online:
+        raise _no_online_rules()
     report = _report(spec)
     console.result(_document(report), _text(report, spec))
-    return BAD if any(finding.blocks for finding in report.findings) else GOOD
+    bad = any(finding.blocks for finding in report.findings)
+    return worst([BAD if bad else GOOD, INCOMPLETE if report.not_run else GOOD])
+
+
+def _no_online_rules() -> UsageError:
+    return UsageError(
+        "this release has no rules that ask a cloud or a BMC",
+        where="rackwright check --online",
+        got="--online",
+        expected="the rules on spec and plan",
+        hint="run it without --online",
+    )
 
 
 def _report(spec: Path) -> Report:
@@ -69,4 +86,11 @@ def _document(report: Report) -> Mapping[str, Json]:
 
 def _text(report: Report, spec: Path) -> str:
     counted = ", ".join(f"{number} {what.replace('_', ' ')}" for what, number in _counts(report).items())
-    return "\n".join([*map(finding_text, report.findings), f"{spec}: {counted}"])
+    return "\n".join([*map(finding_text, report.findings), *_not_run(report), f"{spec}: {counted}"])
+
+
+def _not_run(report: Report) -> Iterator[str]:
+    """One line a reason."""
+    for reason in dict.fromkeys(one.reason for one in report.not_run):
+        codes = ", ".join(one.code for one in report.not_run if one.reason == reason)
+        yield f"not run: {reason}\n  {codes}"

@@ -56,7 +56,7 @@ def cabled(spec: ClusterSpec, name: str, platform: Platform) -> tuple[list[Cable
 def _ports(
     at: SpecPath, name: str, fabric: Fabric, use: FabricUse, platform: Platform
 ) -> tuple[str | None, ...] | Finding:
-    group = _group(at, name, use, platform)
+    group = port_group(at, name, use, platform)
     if isinstance(group, Finding):
         return group
     if fabric.kind not in group.kinds:
@@ -81,7 +81,15 @@ def _ports(
     return (group.interfaces or (None,) * group.count)[:nics]
 
 
-def _group(at: SpecPath, name: str, use: FabricUse, platform: Platform) -> PortGroup | Finding:
+def port_group(at: SpecPath, name: str, use: FabricUse, platform: Platform) -> PortGroup | Finding:
+    """The ports of a platform that go to a fabric, or why that is not clear.
+
+    Args:
+        at: where the spec puts the pool on the fabric.
+        name: of the fabric.
+        use: what the spec says of it there.
+        platform: of the pool.
+    """
     wanted = use.ports or (
         name if name in platform.ports or len(platform.ports) != 1 else next(iter(platform.ports))
     )
