@@ -38,7 +38,7 @@ BROKEN_PIPE = 141
 
 COMPLETION_VARIABLE = "_RACKWRIGHT_COMPLETE"
 
-SPEC = click.Path(path_type=Path)
+SPEC = click.Path(readable=False, path_type=Path)
 """A spec's path; whether it can be read is for `spec.load` to say."""
 
 stack_option = click.option(
