@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rackwright.lab.authority import Authority
     from rackwright.lab.model import Host, World
-    from rackwright.provision.onprem.credentials import Credentials
+    from rackwright.spec.credentials import Credentials
 
 ANSWER_WITHIN_S = 120.0
 """All start at once, each with 1.5 s of CPU; the machine may be busy."""

@@ -9,7 +9,7 @@ import bcrypt
 
 from rackwright.canonical import write_atomic
 from rackwright.errors import EnvironmentUnfit
-from rackwright.provision.onprem import credentials
+from rackwright.spec import credentials
 from rackwright.spec.references import locate, read_secret
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.lab.places import Places
-    from rackwright.provision.onprem.credentials import Credentials, Login
+    from rackwright.spec.credentials import Credentials, Login
 
 USER = "admin"
 _RANDOM_BYTES = 24

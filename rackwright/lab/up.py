@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rackwright.catalogue.load import Catalogue
     from rackwright.lab.authority import Authority
     from rackwright.plan.model import Plan
-    from rackwright.provision.onprem.credentials import Credentials
+    from rackwright.spec.credentials import Credentials
 
 _READY_WITHIN_S = 60.0
 _BUILT_WITHIN_S = 300.0

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.provision.onprem.changes import changes
-from rackwright.provision.onprem.credentials import parse
 from rackwright.provision.onprem.model import FoundHost, FoundSet, WantedHost, WantedSet
 from rackwright.provision.onprem.reconcile import Reconciler, bring_up, look
 from rackwright.provision.onprem.redfish import Access, require_authority
+from rackwright.spec.credentials import parse
 from rackwright.spec.references import locate, read_secret
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rackwright.provision.onprem.credentials import Credentials, Login
+    from rackwright.spec.credentials import Credentials, Login
 
 _ON = (sushy.PowerState.ON, sushy.PowerState.POWERING_ON)
 _NETWORK = (sushy.BootSource.PXE, sushy.BootSource.UEFI_HTTP)
