@@ -1,233 +1,190 @@
-"""Every rule is content with the example specs and fires, alone, on its own counter-example."""
+"""Every rule fires on its own counter-example, which is an example spec with one mistake in it."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import replace
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pytest
 
-from rackwright import paths
-from rackwright.catalogue.load import load as load_catalogue
-from rackwright.checks.registry import PlanSubject, SpecSubject
-from rackwright.checks.run import check, rules
+from rackwright.checks import run
+from rackwright.checks.registry import rules
+from rackwright.checks.storage import FSX_EFA_STEP_GIB
+from rackwright.checks.suppression import OWN_RULES
 from rackwright.findings import Level
-from rackwright.plan.build import build
-from rackwright.spec.load import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from rackwright.findings import Finding
-    from rackwright.spec.load import LoadedSpec
+    from rackwright.checks.run import Report
 
-TODAY = date(2026, 11, 28)
-EXAMPLES = sorted(
-    path for path in (paths.repository() / "clusters").glob("*.yaml") if not path.name.endswith(".lock.yaml")
-)
-
-HEALTHY: Mapping[str, Any] = {
-    "rackwright": 1,
-    "cluster": {"name": "atlas", "domain": "atlas.example"},
-    "state": {"backend": "s3://atlas-state"},
-    "images": {"base": {"os": "ubuntu-24.04"}},
-    "sites": {
-        "hall": {
-            "kind": "onprem",
-            "racks": {"rows": 1, "per_row": 4, "units": 48, "power_kw": 44},
-            "power": {"feed_kw": 100, "pue": 1.25},
-            "access": {"console_logs": "/var/log/conserver"},
-            "networks": {"management": {"cidr": "10.2.0.0/24"}, "bmc": {"cidr": "10.1.0.0/24"}},
-            "bmc": {"credentials": "env:BMC", "ca": "file:ca.pem"},
-        },
-        "use2": {
-            "kind": "aws",
-            "account": "123456789012",
-            "region": "us-east-2",
-            "zone_id": "use2-az2",
-            "vpc": {"cidrs": ["10.64.0.0/16"]},
-        },
-    },
-    "links": {"wan": {"between": ["hall", "use2"], "via": "vpn", "mtu": 1400}},
-    "pools": {
-        "mgmt": {
-            "site": "hall",
-            "platform": "cpu-1u",
-            "nodes": {"static": 1},
-            "image": "base",
-            "roles": ["slurm-controller", "login", "subnet-manager"],
-        },
-        "gpu": {
-            "site": "hall",
-            "platform": "dgx-h100",
-            "nodes": {"static": 4},
-            "image": "base",
-            "fabrics": {"compute": {}},
-        },
-        "cloud": {
-            "site": "use2",
-            "platform": "p5.48xlarge",
-            "nodes": {"static": 2},
-            "image": "base",
-            "fabrics": {"efa": {}},
-        },
-    },
-    "fabrics": {
-        "compute": {
-            "kind": "infiniband",
-            "speed": "ndr",
-            "manager": {"kind": "opensm"},
-            "topology": {"kind": "fat-tree", "unit_nodes": 32, "switch": "qm9700"},
-        },
-        "efa": {"kind": "efa"},
-    },
-    "storage": {
-        "scratch": {
-            "kind": "lustre",
-            "site": "hall",
-            "mount": "/scratch",
-            "existing": "10.2.0.9@tcp:/scratch",
-        },
-        "fsx": {
-            "kind": "fsx-lustre",
-            "site": "use2",
-            "mount": "/fsx",
-            "capacity_gib": 38400,
-            "mbps_per_tib": 250,
-            "efa": True,
-        },
-    },
-    "schedulers": {
-        "main": {
-            "kind": "slurm",
-            "sites": ["hall", "use2"],
-            "partitions": {"gpu": {"pools": ["gpu"]}, "cloud": {"pools": ["cloud"]}},
-        }
-    },
-}
-DELIVERED = ("mgmt-001", "gpu-001", "gpu-002", "gpu-003", "gpu-004")
-
-BLOCK = {"kind": "capacity-block", "reservation": "cr-0123456789abcdef0"}
-GONE = object()
-COUNTER_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
-    "CAP001": {"pools.gpu.capacity": {"kind": "spot"}},
-    "CAP002": {"pools.cloud.capacity": BLOCK, "pools.cloud.nodes.burst": 1},
-    "EFA001": {"pools.cloud.platform": "lab1.2rail"},
-    "EFA002": {"pools.gpu.fabrics.efa": {}},
-    "EFA003": {"pools.cloud.fabrics.efa.nics": 33},
-    "FAB002": {"fabrics.spare": {"kind": "ethernet", "speed": "1g", "topology": {"kind": "rails"}}},
-    "FSX001": {"storage.fsx.capacity_gib": 38401},
-    "FSX002": {"storage.fsx.mbps_per_tib": GONE},
-    "FSX003": {"storage.fsx.site": "hall"},
-    "IB001": {"pools.mgmt.roles": ["slurm-controller", "login"]},
-    "LINK001": {"links.self": {"between": ["hall", "hall"], "via": "routed"}},
-    "LINK002": {"links.wan": {"between": ["hall", "use2"], "via": "routed", "mtu": 9000}},
-    "LINK003": {"links.wan.mtu": 1500},
-    "LUST001": {"storage.scratch.existing": GONE},
-    "MNT001": {"storage.cache": {"kind": "local-nvme", "pools": ["gpu"], "mount": "/scratch/cache"}},
-    "NET001": {"sites.hall.networks.bmc.cidr": "10.2.0.0/25"},
-    "NET002": {"sites.use2.vpc.cidrs": ["10.2.0.0/16"]},
-    "POOL001": {"pools.gpu.nodes.burst": 1},
-    "POOL002": {"pools.cloud.assets": "file:cloud.csv"},
-    "POWER001": {"sites.hall.power.feed_kw": 50},
-    "REF002": {"pools.gpu.image": "bass"},
-    "SLURM001": {"pools.mgmt.roles": ["login", "subnet-manager"]},
-    "SLURM002": {"pools.mgmt.roles": ["slurm-controller", "subnet-manager"]},
-    "SLURM003": {"schedulers.main.sites": ["hall"]},
-    "SLURM004": {"links": {}},
-    "STATE001": {"state.backend": "local"},
-}
-"""Rule → what makes the healthy spec break it."""
-OF_ASSETS = {"ASSET006", "ASSET007"}
+    Edit: TypeAlias = Callable[[str, Mapping[str, object]], Path]
+    Judge: TypeAlias = Callable[[Path], Report]
 
 
-def _changed(changes: Mapping[str, Any]) -> dict[str, Any]:
-    values = copy.deepcopy(dict(HEALTHY))
-    for path, value in changes.items():
-        *parents, key = path.split(".")
-        at = values
-        for parent in parents:
-            at = at[parent]
-        if value is GONE:
-            del at[key]
-        else:
-            at[key] = value
-    return values
+class Case(NamedTuple):
+    """One mistake: the rule that sees it, and where it says it is."""
+
+    code: str
+    path: str
+    example: str
+    edits: dict[str, object]
 
 
-def _found(loaded: LoadedSpec) -> tuple[Finding, ...]:
-    """What all rules say; those on plans too, where there is a plan."""
-    catalogue = load_catalogue()
-    spec = SpecSubject(loaded, catalogue)
-    if any(finding.blocks for finding in check(spec, TODAY).findings):
-        return check(spec, TODAY).findings
-    return check(PlanSubject(loaded, catalogue, build(loaded, catalogue, None)[0]), TODAY).findings
+def case(code: str, path: str, example: str, **edits: object) -> Case:
+    """Keywords are dotted paths, with ``__`` for the dots."""
+    return Case(code, path, example, {name.replace("__", "."): value for name, value in edits.items()})
 
 
-def test_the_healthy_spec_is_healthy(make_loaded: Callable[..., LoadedSpec]) -> None:
-    assert _found(make_loaded(HEALTHY, DELIVERED)) == ()
+RAILS = {"kind": "ethernet", "speed": "100m", "topology": {"kind": "rails"}}
+UNTIL = "2027-03-01"
+
+CASES = [
+    case("REF002", "pools.node.image", "lab", pools__node__image="debina"),
+    case("REF002", "links.wan.between.1", "hybrid", links__wan__between=["hall-a", "use3"]),
+    case("REF002", "fabrics.compute.topology.switch", "hybrid", fabrics__compute__topology__switch="qm970"),
+    case("REF002", "storage.fsx.site", "hybrid", storage__fsx__site="use3"),
+    case("REF002", "storage.scratch.fabric", "onprem-dgx-h100", storage__scratch__fabric="storag"),
+    case("REF002", "storage.scratch.oss.0", "onprem-dgx-h100", storage__scratch__oss=["osss"]),
+    case("REF002", "storage.cache.pools.0", "hybrid", storage__cache__pools=["h200"]),
+    case(
+        "REF002",
+        "storage.fast.hosts.0",
+        "hybrid",
+        storage__fast={"kind": "nvmeof", "site": "hall-a", "targets": ["mgmt"], "hosts": ["h10"]},
+    ),
+    case("REF002", "schedulers.main.sites.1", "hybrid", schedulers__main__sites=["hall-a", "use3"]),
+    case(
+        "REF002",
+        "schedulers.main.partitions.all.pools.0",
+        "lab",
+        schedulers__main__partitions__all__pools=["nodes"],
+    ),
+    case("NET001", "sites.hall.networks.bmc.cidr", "lab", sites__hall__networks__bmc__cidr="10.77.0.0/25"),
+    case("NET001", "fabrics.compute.cidr", "lab", fabrics__compute__cidr="10.77.0.0/24"),
+    case(
+        "NET001", "sites.use2.vpc.cidrs.1", "hybrid", sites__use2__vpc__cidrs=["10.64.0.0/16", "10.64.8.0/24"]
+    ),
+    case("NET002", "sites.use2.vpc.cidrs.0", "hybrid", sites__use2__vpc__cidrs=["10.2.0.0/16"]),
+    case("LINK001", "links.wan.between", "hybrid", links__wan__between=["use2", "use2"]),
+    case(
+        "LINK002",
+        "links.wan.mtu",
+        "hybrid",
+        links__wan={"between": ["hall-a", "use2"], "via": "direct-connect", "mtu": 9000},
+    ),
+    case("LINK003", "links.wan.mtu", "hybrid", links__wan__mtu=1447),
+    case("POOL001", "pools.node.nodes.burst", "lab", pools__node__nodes={"static": 2, "burst": 1}),
+    case("CAP001", "pools.node.capacity", "lab", pools__node__capacity={"kind": "spot"}),
+    case("CAP002", "pools.trn2.nodes.burst", "aws-trn2", pools__trn2__nodes__burst=4),
+    case("EFA001", "pools.p5.fabrics.efa", "aws-p5", pools__p5__platform="m7i.4xlarge"),
+    case("EFA002", "pools.h100.fabrics.efa", "hybrid", pools__h100__fabrics__efa={}),
+    case("EFA003", "pools.p5.fabrics.efa.nics", "aws-p5", pools__p5__fabrics__efa={"nics": 33}),
+    case("FAB002", "fabrics.spare", "lab", fabrics__spare=RAILS),
+    case("FAB003", "pools.node.fabrics.compute", "lab", fabrics__compute__speed="200m"),
+    case("FAB003", "pools.h100.fabrics.compute", "hybrid", fabrics__compute__speed="hdr"),
+    case("IB001", "fabrics.compute.manager", "hybrid", pools__mgmt__roles=["slurm-controller"]),
+    case("FSX001", "storage.fsx.capacity_gib", "aws-p5", storage__fsx__capacity_gib=38_401),
+    case("FSX002", "storage.fsx", "aws-p5", storage__fsx__mbps_per_tib=None),
+    case("FSX002", "storage.fsx.capacity_gib", "aws-p5", storage__fsx__existing="fs-0123456789abcdef0"),
+    case("FSX003", "storage.fsx.site", "hybrid", storage__fsx__site="hall-a"),
+    case("LUST001", "storage.scratch", "onprem-dgx-h100", storage__scratch__mds=[]),
+    case("MNT001", "storage.cache.mount", "hybrid", storage__cache__mount="/scratch/node"),
+    case("SLURM001", "schedulers.main", "lab", pools__head__roles=["slurmdbd"]),
+    case("SLURM002", "schedulers.main", "lab"),
+    case("SLURM003", "schedulers.main.partitions.trn2.pools.0", "hybrid", schedulers__main__sites=["hall-a"]),
+    case("SLURM004", "schedulers.main.sites.1", "hybrid", links={}),
+    case("STATE001", "state.backend", "aws-p5", state={"backend": "local"}),
+    case("POWER001", "sites.hall.power.feed_kw", "lab", sites__hall__power={"feed_kw": 0.9, "pue": 1.2}),
+    case("ASSET006", "pools.node", "lab", pools__node__nodes__static=4),
+    case(
+        "SUP001",
+        "suppress.0.rule",
+        "lab",
+        suppress=[{"rule": "FAB999", "path": "fabrics", "reason": "x", "until": UNTIL}],
+    ),
+    case(
+        "SUP002",
+        "suppress.0.until",
+        "lab",
+        suppress=[{"rule": "SLURM002", "path": "schedulers", "reason": "x", "until": "2026-11-27"}],
+    ),
+    case(
+        "SUP003",
+        "suppress.0",
+        "lab",
+        suppress=[{"rule": "FAB002", "path": "fabrics", "reason": "x", "until": UNTIL}],
+    ),
+]
 
 
-@pytest.mark.parametrize("code", sorted(COUNTER_EXAMPLES))
-def test_a_rule_fires_on_its_own_counter_example(make_loaded: Callable[..., LoadedSpec], code: str) -> None:
-    found = _found(make_loaded(_changed(COUNTER_EXAMPLES[code]), DELIVERED))
-    assert {finding.code for finding in found} == {code}
-    assert all(finding.got and finding.expected and finding.hint and finding.source for finding in found)
+@pytest.mark.parametrize("one", CASES, ids=lambda one: f"{one.code}-{one.path}")
+def test_a_rule_fires_on_its_counter_example(one: Case, edited: Edit, judged: Judge) -> None:
+    found = judged(edited(one.example, one.edits)).findings
+    (mine,) = [finding for finding in found if finding.code == one.code and str(finding.path) == one.path]
+    assert mine.place is not None
+    assert mine.place.line > 1
+    assert all([mine.message, mine.got, mine.expected, mine.hint, mine.source])
 
 
-def test_a_slot_without_a_machine_is_told(make_loaded: Callable[..., LoadedSpec]) -> None:
-    found = _found(make_loaded(HEALTHY, DELIVERED[:-1]))
-    assert [(finding.code, finding.level) for finding in found] == [("ASSET006", Level.WARNING)]
-    assert "gpu-[4]" in found[0].got
+def test_assets_of_a_cloud_pool(edited: Edit, judged: Judge) -> None:
+    spec = edited("aws-p5", {"pools.p5.assets": "file:p5.csv"})
+    (spec.parent / "p5.csv").write_text(
+        "slot,serial,bmc_address,bmc_mac,boot_mac,hca_guids,state\n"
+        "p5-001,S1,,02:00:00:00:00:01,02:00:00:00:00:02,,\n",
+        encoding="utf-8",
+    )
+    assert [(one.code, str(one.path)) for one in judged(spec).findings] == [("POOL002", "pools.p5.assets")]
 
 
-def test_a_bmc_outside_its_network_is_told(make_loaded: Callable[..., LoadedSpec]) -> None:
-    loaded = make_loaded(HEALTHY, DELIVERED)
-    rows = {**loaded.rows, "gpu-001": replace(loaded.rows["gpu-001"], bmc_address="10.9.0.16")}
-    assert [finding.code for finding in _found(replace(loaded, rows=rows))] == ["ASSET007"]
+def test_every_rule_has_its_counter_example() -> None:
+    codes = {rule.code for rule in rules()} | {rule.code for rule in OWN_RULES}
+    assert {one.code for one in CASES} | {"POOL002"} == codes
 
 
-def test_every_rule_has_a_counter_example() -> None:
-    assert {rule.code for rule in rules()} == set(COUNTER_EXAMPLES) | OF_ASSETS
+@pytest.mark.parametrize("example", ["aws-p5", "aws-trn2", "hybrid", "lab", "onprem-dgx-h100"])
+def test_no_example_has_an_error(example: str, edited: Edit, judged: Judge) -> None:
+    findings = judged(edited(example, {})).findings
+    assert [one.code for one in findings if one.level is Level.ERROR] == []
+    assert {one.code for one in findings} <= {"ASSET006", "SLURM002"}
 
 
-def test_every_rule_says_its_constraint_remedy_and_source() -> None:
-    assert all(rule.constraint.endswith(".") and rule.remedy and rule.source for rule in rules())
+def test_every_rule_says_who_it_is() -> None:
+    for rule in (*rules(), *OWN_RULES):
+        assert rule.constraint.endswith("."), rule.code
+        assert len(rule.constraint) > 20, rule.code
+        assert rule.remedy, rule.code
+        assert rule.source, rule.code
 
 
-@pytest.mark.parametrize("spec", EXAMPLES, ids=lambda path: str(path.stem))
-def test_the_examples_break_no_rule(spec: object) -> None:
-    assert [finding for finding in _found(load(spec)) if finding.blocks] == []  # type: ignore[arg-type]  # (a Path)
-
-
-SPOT = {"pools.gpu.capacity": {"kind": "spot"}}
-
-
-def _suppressed(**over: object) -> dict[str, Any]:
-    entry = {"rule": "CAP001", "path": "pools.gpu", "reason": "a trial", "until": "2026-11-28", **over}
-    return _changed({**SPOT, "suppress": [entry]})
-
-
-def test_a_suppressed_finding_stays_visible_and_blocks_nothing(
-    make_loaded: Callable[..., LoadedSpec],
-) -> None:
-    found = _found(make_loaded(_suppressed(), DELIVERED))
-    assert [finding.code for finding in found] == ["CAP001"]
-    assert found[0].waiver is not None
-    assert found[0].waiver.reason == "a trial"
-    assert not found[0].blocks
+@pytest.mark.parametrize(("tier", "step"), FSX_EFA_STEP_GIB.items())
+def test_fsx_steps_with_efa(tier: int, step: int, edited: Edit, judged: Judge) -> None:
+    for gib, fits in ((step, True), (3 * step, True), (step + 1, False), (step // 2, False)):
+        edits = {"storage.fsx.capacity_gib": gib, "storage.fsx.mbps_per_tib": tier}
+        codes = {one.code for one in judged(edited("aws-p5", edits)).findings}
+        assert ("FSX001" not in codes) is fits, gib
 
 
 @pytest.mark.parametrize(
-    "over",
-    [{"until": "2026-11-27"}, {"rule": "CAP999"}, {"path": "pools.mgmt"}],
-    ids=["expired", "unknown rule", "elsewhere"],
+    ("gib", "fits"), [(1200, True), (2400, True), (4800, True), (3600, False), (1201, False)]
 )
-def test_a_suppression_that_does_not_hold_hides_nothing_and_is_told(
-    make_loaded: Callable[..., LoadedSpec], over: dict[str, str]
-) -> None:
-    found = _found(make_loaded(_suppressed(**over), DELIVERED))
-    assert [finding.code for finding in found if finding.blocks and finding.path[0] == "pools"] == ["CAP001"]
-    assert [finding for finding in found if finding.path[0] == "suppress"]
+def test_fsx_steps_without_efa(gib: int, fits: bool, edited: Edit, judged: Judge) -> None:  # noqa: FBT001 (a column of the table)
+    edits = {"storage.fsx.capacity_gib": gib, "storage.fsx.efa": False}
+    codes = {one.code for one in judged(edited("aws-p5", edits)).findings}
+    assert ("FSX001" not in codes) is fits
+
+
+def test_names_that_lead_nowhere_are_one_finding_each(edited: Edit, judged: Judge) -> None:
+    edits = {"links.wan.between": ["hall-a", "use3"], "storage.cache.pools": ["h200"]}
+    codes = sorted(one.code for one in judged(edited("hybrid", edits)).findings)
+    assert [code for code in codes if code != "ASSET006"] == ["REF002", "REF002", "SLURM004"]
+
+
+def test_rules_on_the_plan_are_not_run_without_one(edited: Edit, judged: Judge) -> None:
+    report = judged(edited("lab", {"pools.node.nodes.static": 10_000_000}))
+    assert {one.code for one in report.not_run} == {rule.code for rule in rules() if rule.needs_plan}
+    assert all("cannot be planned" in one.reason for one in report.not_run)
+
+
+def test_no_rule_is_run_where_the_schema_is_broken() -> None:
+    assert [one.code for one in run.none_run("because")] == [rule.code for rule in rules()]
