@@ -20,6 +20,7 @@ PROJECT = places.REPOSITORY / "pyproject.toml"
 _TOOLS = ("pip", "setuptools")
 _GIB = 2.0
 _UNFINISHED = "unfinished"
+"""Mark of an environment pip works on; where a finished one has its Python's version."""
 
 
 def wanted() -> str:
@@ -53,7 +54,7 @@ def install(log: Path) -> Outcome:
     fresh.require_space(environment, _GIB, "the Python environment")
     working("making the Python environment, about a minute", log)
     try:
-        if not python or found == _UNFINISHED or (found and found.split()[0] != python):
+        if not python or (found and found.split()[0] != python):
             _make(environment, log)
         mark.write_text(_UNFINISHED)
         _fill(environment, log)

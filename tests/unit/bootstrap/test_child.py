@@ -34,8 +34,11 @@ def test_a_failure_carries_status_and_last_lines(log: Path) -> None:
     assert "early" not in caught.value.tail
 
 
-def test_nothing_is_read_from_the_terminal(log: Path) -> None:
-    child.run(["sh", "-c", "! read line"], log)
+def test_nothing_is_read_from_standard_input(log: Path) -> None:
+    reader = "import sys; from pathlib import Path; from bootstrap import child; "
+    reader += "child.run(['sh', '-c', '! read line'], Path(sys.argv[1]))"
+    command = [sys.executable, "-c", reader, str(log)]
+    subprocess.run(command, cwd=places.REPOSITORY, input="typed ahead\n", text=True, check=True)
 
 
 def test_a_command_that_hangs_is_ended(log: Path, tmp_path: Path) -> None:
