@@ -14,7 +14,7 @@ PARENT = """
 import sys
 from pathlib import Path
 from bootstrap import child
-child.run(["sh", "-c", "echo $$ > child.pid; sleep 2; echo done > child.done"], Path("log"),
+child.run(["sh", "-c", "echo $$ > child.pid; sleep 2; echo done > child.done"], Path(sys.argv[1], "log"),
           cwd=Path(sys.argv[1]), finish=sys.argv[2] == "finish")
 """
 
