@@ -47,11 +47,6 @@ def pulumi_installer() -> str:
     return os.environ.get("RACKWRIGHT_PULUMI_INSTALLER", "https://get.pulumi.com/install.sh")
 
 
-def run_folder() -> Path:
-    """Sockets of running labs, as in `rackwright.paths.run`."""
-    return Path(os.environ.get("RACKWRIGHT_RUN", "/run/rackwright"))
-
-
 def is_root() -> bool:
     """Whether this process may install packages and make file systems."""
     return os.geteuid() == 0

@@ -190,3 +190,6 @@ def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> 
     write_atomic(folder / "known_hosts", inventory_files.known_hosts(inventory))
     write_atomic(folder / "ssh_config", inventory_files.ssh_config(inventory, folder, key))
     return subprocess.run(["ssh", "-F", folder / "ssh_config", host, *words], check=False).returncode
+
+
+lab_ssh.allow_interspersed_args = False  # as ssh: what follows the host is the command's

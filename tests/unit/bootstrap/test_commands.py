@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bootstrap import checks, commands, lab, places
+from bootstrap import checks, commands, places
 from rackwright import paths
-from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,17 +92,17 @@ def test_a_refused_file_is_an_error_with_its_place(
     assert f"{blocked / 'setup.lock'}: error SET010" in capfd.readouterr().err
 
 
-def test_there_is_nothing_to_take_down_where_nothing_was_set_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_lab_goes_where_the_environment_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(places, "environment", lambda: tmp_path / ".venv")
     monkeypatch.setenv("RACKWRIGHT_RUN", str(tmp_path / "run"))
-    assert status("lab-down", "x.yaml") == 0
-    (tmp_path / "run" / "lab").mkdir(parents=True)
-    with pytest.raises(EnvironmentUnfit) as caught:
-        lab.down("x.yaml")
-    assert caught.value.got == str(tmp_path / "run" / "lab")
-    assert status("lab-down", "x.yaml") == 2
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "some.yaml").write_text("cluster: {name: never-up}")
+    assert status("lab-down", str(tmp_path / "some.yaml")) == 0
+    assert "no lab of" in capfd.readouterr().out
+    (tmp_path / "run" / "never-up").mkdir(parents=True)
+    assert status("lab-down", str(tmp_path / "some.yaml")) == (0 if places.is_root() else 2)
 
 
 def test_kernel_tests_that_do_not_exist_are_not_said_to_pass(
