@@ -10,14 +10,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from rackwright.errors import SpecUnreadable
 from rackwright.findings import Finding, Place, SpecPath
 from rackwright.spec import faults
 from rackwright.spec.positions import Mark
-from rackwright.spec.yaml_errors import unreadable
+from rackwright.spec.yaml_errors import unprintable, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +66,8 @@ def _compose(path: Path, text: str) -> MappingNode:
         raise _too_deep(Place(path)) from None
     except MarkedYAMLError as error:
         raise unreadable(path, text, error) from None
-    except YAMLError as error:
-        raise SpecUnreadable("not YAML", where=Place(path), got=str(error)) from None
+    except ReaderError as error:
+        raise unprintable(path, text, error) from None
     if root is None:
         raise SpecUnreadable(
             "the file is empty",

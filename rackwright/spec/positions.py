@@ -25,8 +25,8 @@ class Mark:
 
     @property
     def place(self) -> Place:
-        """What a reader should look at: a scalar itself, a map or list by its key."""
-        return self.value if self.key is None or self.text is not None else self.key
+        """What a reader should look at: a scalar itself; a map, a list or nothing at all by its key."""
+        return self.value if self.key is None or self.text else self.key
 
 
 @dataclass(frozen=True, slots=True)

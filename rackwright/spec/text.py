@@ -81,7 +81,11 @@ def _nearest(path: Path) -> str:
     """A hint that names the file that was probably meant."""
     if not path.parent.is_dir():
         return f"there is no directory {path.parent}"
-    near = difflib.get_close_matches(path.name, sorted(entry.name for entry in path.parent.iterdir()), n=1)
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir())
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
     return f"did you mean {path.with_name(near[0])}?" if near else _name_one(path.parent, "here is")
 
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.reader import ReaderError
+
+_LATE = "could not find expected ':'"
+"""Noticed a line too late: the key that lacks it is where the scanner began."""
 
 _REMEDIES = (
     ("'\\t'", "spaces", "YAML indents with spaces only: replace the tab"),
@@ -20,7 +24,7 @@ _REMEDIES = (
         "one key and one value a line",
         "quote a text that holds `: `, or check the indentation of this line and the one before",
     ),
-    ("could not find expected ':'", "`key: value`", "a colon and a space go between a key and its value"),
+    (_LATE, "`key: value`", "a colon and a space go between a key and its value"),
     ("expected <block end>", "the same indentation as the lines above", "align it with its neighbours"),
     ("expected the node content", "a value, or the closing bracket", "close every `[` and `{`"),
     ("expected ',' or", "a comma or the closing bracket", "close every `[` and `{`"),
@@ -35,9 +39,10 @@ _REMEDIES = (
 
 def unreadable(path: Path, text: str, error: MarkedYAMLError) -> SpecUnreadable:
     """The error for broken YAML, at the line and column where it broke."""
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
     problem = error.problem or "broken YAML"
+    noticed, began = error.problem_mark, error.context_mark
+    mark = began if _LATE in problem and began else noticed or began
+    line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
     expected, hint = next((rest for part, *rest in _REMEDIES if part in problem), ("YAML 1.2", ""))
     return SpecUnreadable(
         f"not YAML: {problem.removeprefix('but ')}",
@@ -45,6 +50,19 @@ def unreadable(path: Path, text: str, error: MarkedYAMLError) -> SpecUnreadable:
         got=_line(text, line),
         expected=expected,
         hint=hint,
+    )
+
+
+def unprintable(path: Path, text: str, error: ReaderError) -> SpecUnreadable:
+    """The error for a character that no YAML holds."""
+    before = text[: error.position]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return SpecUnreadable(
+        "a character that no YAML holds",
+        where=Place(path, line, column),
+        got=f"U+{ord(text[error.position]):04X}",
+        expected="printable text, UTF-8",
+        hint="take it away; an editor that shows control characters finds it",
     )
 
 
