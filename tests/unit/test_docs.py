@@ -25,6 +25,7 @@ BLOCKS = [block for page in PAGES for block in blocks(page)]
 SHELL_BLOCKS = [block for block in BLOCKS if block.language in SHELLS]
 RUN = [block for block in BLOCKS if block.mark == "run"]
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
+PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?:::(\w+))?`")
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
@@ -84,6 +85,13 @@ def test_commands_and_their_options_exist(block: Block) -> None:
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_tests_and_files_that_a_page_names_exist(page: Path) -> None:
+    for file, test in PROOF.findall(page.read_text()):
+        assert (REPOSITORY / file).exists(), file
+        assert not test or f"def {test}(" in (REPOSITORY / file).read_text(), f"{file}::{test}"
 
 
 def _run(command: str, home: Path) -> str:
