@@ -18,4 +18,4 @@ if [ -z "$hosts" ]; then
     echo "  hint      \`rackwright inventory $1\` says which hosts are missing, and why" >&2
     exit 3
 fi
-exec ansible all --module-name ping --one-line
+exec ansible all --module-name ping
