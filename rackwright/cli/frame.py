@@ -168,7 +168,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         code = BROKEN_PIPE
     except (KeyboardInterrupt, click.Abort):
-        code = console.error(Interrupted("interrupted", hint="the same command goes on from here"))
+        code = console.error(Interrupted("interrupted: the same command goes on from here"))
     except RackwrightError as error:
         code = console.error(error)
     except click.ClickException as error:

@@ -1,6 +1,7 @@
-"""Something bad in: place, got, expected, hint and exit code out, and nothing made.
+"""Bad input, through the console script: place, got, expected, hint and exit code, and nothing created.
 
-Run through the real console script, as a user does.
+Each case is a mistake in the lab's spec. `check` answers it with one JSON document, and so does
+`plan`, which writes nothing; in text the same is said on stderr.
 """
 
 from __future__ import annotations
@@ -10,175 +11,365 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from rackwright import paths
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
 SCRIPT = Path(sys.executable).with_name("rackwright")
-LAB = (paths.repository() / "clusters" / "lab.yaml").read_text()
-LAB_ASSETS = (paths.repository() / "clusters" / "assets" / "lab.csv").read_text()
+CLUSTERS = paths.repository() / "clusters"
+AS_ORDINARY = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+"""Root that is asked for its permissions like everybody else."""
 
 
-@dataclass(frozen=True)
-class Bad:
-    """One spec, and what must be said of it."""
+class Case(NamedTuple):
+    """What is done to the lab's spec, and what is said of it."""
 
-    text: str
+    name: str
+    spoil: Callable[[Path], None]
+    exit_code: int
     code: str
-    line: int
-    exit_code: int = 1
-    says: str = ""
-    """Somewhere in got, expected or hint."""
-    assets: str = LAB_ASSETS
-    findings: int = 1
+    place: str
+    """After the folder."""
+    got: str
+    expected: str
+    hint: str
 
 
-def _lab(old: str, new: str) -> str:
-    assert LAB.count(old) >= 1, old
-    return LAB.replace(old, new, 1)
+def replaced(*pairs: tuple[str, str]) -> Callable[[Path], None]:
+    """Texts of the spec replaced."""
+
+    def spoil(spec: Path) -> None:
+        text = spec.read_text(encoding="utf-8")
+        for old, new in pairs:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        spec.write_text(text, encoding="utf-8")
+
+    return spoil
 
 
-def _line(text: str, of: str) -> int:
-    return text[: text.index(of)].count("\n") + 1
+def content(raw: bytes) -> Callable[[Path], None]:
+    """A spec of other bytes."""
+    return lambda spec: _overwrite(spec, raw)
 
 
-NODES = "nodes: {static: 3}"
-RACKS = "racks: {rows: 1, per_row: 2, units: 12, power_kw: 2, cooling: air}"
-
-CASES = {
-    "empty file": Bad("", "SPEC001", 0, 2, "rackwright: 1"),
-    "broken YAML": Bad("rackwright: 1\ncluster: {name: x\n", "SPEC001", 3, 2),
-    "a tab": Bad("rackwright: 1\ncluster:\n\tname: x\n", "SPEC001", 3, 2, "tab"),
-    "a list": Bad("- rackwright\n", "SPEC001", 1, 2),
-    "twice the same key": Bad(LAB + "links: {}\nlinks: {}\n", "SPEC017", LAB.count("\n") + 2),
-    "wrong type": Bad(_lab("units: 12", "units: many"), "SPEC012", _line(LAB, "units: 12")),
-    "unknown key": Bad(
-        _lab("cooling: air", "coling: air"), "SPEC011", _line(LAB, "cooling: air"), says="cooling"
-    ),
-    "count of -1": Bad(_lab(NODES, "nodes: {static: -1}"), "SPEC014", _line(LAB, NODES), says="at least 0"),
-    "no slots": Bad(_lab(NODES, "nodes: {static: 0, burst: 0}"), "SPEC016", _line(LAB, NODES)),
-    "ten million nodes": Bad(
-        _lab(NODES, "nodes: {static: 10000000}"), "ADDR001", _line(LAB, NODES), says="at most"
-    ),
-    "overlapping networks": Bad(
-        _lab("bmc: {cidr: 10.77.1.0/24}", "bmc: {cidr: 10.77.0.128/25}"),
-        "NET001",
-        _line(LAB, "bmc: {cidr"),
-        findings=0,
-    ),
-    "a rack over its units": Bad(_lab("units: 12", "units: 1"), "RACK001", _line(LAB, NODES)),
-    "a rack over its power": Bad(_lab("power_kw: 2", "power_kw: 0.3"), "RACK001", _line(LAB, NODES)),
-    "duplicate serials": Bad(
-        LAB, "ASSET004", 3, assets=LAB_ASSETS.replace("LAB-0002", "LAB-0001"), says="head-001", findings=0
-    ),
-}
+def _overwrite(spec: Path, raw: bytes) -> None:
+    spec.write_bytes(raw)
 
 
-@dataclass(frozen=True)
-class Answer:
-    code: int
-    document: Any
-    stderr: str
+def directory(spec: Path) -> None:
+    spec.rename(spec.with_name("inside.yaml"))
+    spec.mkdir()
+    spec.with_name("inside.yaml").rename(spec / "inside.yaml")
 
 
-def _ask(folder: Path, spec: Path, verb: str = "check", prefix: tuple[str, ...] = ()) -> Answer:
-    done = subprocess.run(
-        [*prefix, str(SCRIPT), verb, str(spec), "--format", "json"],
-        env={**os.environ, "XDG_STATE_HOME": str(folder / "state")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return Answer(done.returncode, json.loads(done.stdout), done.stderr)
+def missing(spec: Path) -> None:
+    spec.rename(spec.with_name("lab2.yaml"))
 
 
-def _spoiled(folder: Path, bad: Bad) -> Path:
-    (folder / "assets").mkdir()
-    (folder / "assets" / "lab.csv").write_text(bad.assets)
-    spec = folder / "lab.yaml"
-    spec.write_text(bad.text)
-    return spec
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_bad_spec_is_placed_and_explained(tmp_path: Path, name: str) -> None:
-    bad = CASES[name]
-    answer = _ask(tmp_path, _spoiled(tmp_path, bad), "plan")
-    assert answer.code == bad.exit_code
-    assert answer.document["schema"] == "rackwright/error/1"
-    told = answer.document["findings"] or [answer.document]
-    first = next(one for one in told if one["code"] == bad.code)
-    assert _line_of(first) == bad.line
-    assert first["message"]
-    assert first["got"]
-    assert first["expected"]
-    assert bad.says in first["got"] + first["expected"] + first["hint"]
-    assert bad.findings in {0, len(told)}
-    assert not (tmp_path / "state").exists()
-    assert not spec_lock(tmp_path).exists()
-
-
-def _line_of(told: dict[str, Any]) -> int:
-    """Line of a finding or an error; 0 where it is the file as a whole."""
-    if "line" in told:
-        return int(told["line"])
-    parts = told["where"].rsplit(":", 2)
-    return int(parts[1]) if len(parts) == 3 else 0
-
-
-def spec_lock(folder: Path) -> Path:
-    return folder / "lab.lock.yaml"
-
-
-def test_five_errors_are_told_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
-    text = LAB
-    for old, new in (
-        ("domain: lab.internal", "domain: UPPER"),
-        ("rows: 1", "rows: 0"),
-        ("pue: 1.2", "pue: 0.5"),
-        ("mtu: 1500}", "mtu: 12}"),
-        ("kind: slurm", "kind: slrum"),
-    ):
-        text = text.replace(old, new, 1)
-    answer = _ask(tmp_path, _spoiled(tmp_path, Bad(text, "", 0)))
-    lines = [finding["line"] for finding in answer.document["findings"]]
-    assert answer.code == 1
-    assert len(lines) == 5
-    assert lines == sorted(lines)
-    assert answer.document["counts"]["error"] == 5
-
-
-def test_a_folder_is_no_spec(tmp_path: Path) -> None:
-    answer = _ask(tmp_path, tmp_path)
-    assert (answer.code, answer.document["code"]) == (2, "SPEC001")
-    assert answer.document["where"] == str(tmp_path)
-
-
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    answer = _ask(tmp_path, tmp_path / "gone.yaml")
-    assert (answer.code, answer.document["code"]) == (2, "SPEC001")
-    assert "gone.yaml" in answer.document["where"]
-
-
-def test_a_file_that_is_no_utf_8_is_told(tmp_path: Path) -> None:
-    spec = tmp_path / "lab.yaml"
-    spec.write_bytes(LAB.encode() + b"\n# \xff\n")
-    answer = _ask(tmp_path, spec)
-    assert (answer.code, answer.document["code"]) == (2, "SPEC001")
-    assert answer.document["got"]
-    assert answer.document["expected"]
-
-
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root, to be somebody else"
-)
-def test_a_file_without_permission_is_told(tmp_path: Path) -> None:
-    spec = tmp_path / "lab.yaml"
-    spec.write_text(LAB)
+def unreadable(spec: Path) -> None:
     spec.chmod(0)
-    # CAP_DAC_OVERRIDE is what lets root read everything; without it root is as anybody.
-    answer = _ask(tmp_path, spec, prefix=("setpriv", "--bounding-set=-dac_override,-dac_read_search", "--"))
-    assert (answer.code, answer.document["code"]) == (2, "SPEC001")
-    assert "ermission" in answer.document["got"]
+
+
+def twice_the_same_serial(spec: Path) -> None:
+    assets = spec.parent / "assets/lab.csv"
+    assets.write_text(assets.read_text().replace("LAB-0003", "LAB-0002"))
+
+
+HEAD = "lab.yaml:24:21"
+CASES = [
+    Case(
+        "empty file", content(b""), 2, "SPEC001", "lab.yaml", "no YAML value", "`rackwright: 1`", "an example"
+    ),
+    Case(
+        "broken YAML",
+        content(b"a: [1\nb: 2\n"),
+        2,
+        "SPEC001",
+        "lab.yaml:2:2",
+        "b: 2",
+        "closing bracket",
+        "close every",
+    ),
+    Case("tabs", content(b"a:\n\tb: 2\n"), 2, "SPEC001", "lab.yaml:2:1", "b: 2", "spaces", "replace the tab"),
+    Case("a list", content(b"- a\n"), 2, "SPEC001", "lab.yaml:1:1", "a list", "a map", "not a list of items"),
+    Case(
+        "not UTF-8",
+        content(b"a: 1\nb: caf\xe9\n"),
+        2,
+        "SPEC001",
+        "lab.yaml:2:7",
+        "byte 0xe9",
+        "UTF-8",
+        "iconv",
+    ),
+    Case("a directory", directory, 2, "SPEC001", "lab.yaml", "a directory", "a YAML file", "inside.yaml"),
+    Case("no such file", missing, 2, "SPEC001", "lab.yaml", "nothing there", "a YAML file", "lab2.yaml"),
+    Case(
+        "no permission",
+        unreadable,
+        2,
+        "SPEC001",
+        "lab.yaml",
+        "Permission denied",
+        "that you may read",
+        "ls -l",
+    ),
+    Case(
+        "wrong type",
+        replaced(("{static: 1}", '{static: "1"}')),
+        1,
+        "SPEC012",
+        HEAD,
+        "1 (a text)",
+        "a whole number",
+        "quotes",
+    ),
+    Case(
+        "unknown key",
+        replaced(("    image: debian", "    imago: debian")),
+        1,
+        "SPEC011",
+        "lab.yaml:25:5",
+        "imago",
+        "image",
+        "`image`?",
+    ),
+    Case(
+        "count of -1", replaced(("{static: 1}", "{static: -1}")), 1, "SPEC014", HEAD, "-1", "at least 0", ""
+    ),
+    Case(
+        "no slots",
+        replaced(("{static: 1}", "{static: 0, burst: 0}")),
+        1,
+        "SPEC016",
+        "lab.yaml:24:5",
+        "both 0",
+        "at least 1",
+        "give it nodes",
+    ),
+    Case(
+        "ten million nodes",
+        replaced(("{static: 3}", "{static: 10000000}")),
+        1,
+        "ADDR001",
+        "lab.yaml:31:5",
+        "10000001 nodes",
+        "at most 239",
+        "a larger network",
+    ),
+    Case(
+        "overlapping networks",
+        replaced(("cidr: 10.77.16.0/23", "cidr: 10.77.0.0/24")),
+        1,
+        "NET001",
+        "lab.yaml:38:73",
+        "10.77.0.0/24",
+        "no address in common",
+        "range of its own",
+    ),
+    Case(
+        "a serial twice",
+        twice_the_same_serial,
+        1,
+        "ASSET004",
+        "assets/lab.csv:4:1",
+        "node-002",
+        "assets/lab.csv:3:1",
+        "a copy",
+    ),
+    Case(
+        "rack over its units",
+        replaced(("units: 12", "units: 1")),
+        1,
+        "RACK001",
+        "lab.yaml:31:5",
+        "1 units",
+        "racks of 1 units",
+        "more racks",
+    ),
+    Case(
+        "rack over its power",
+        replaced(("power_kw: 2,", "power_kw: 0.3,")),
+        1,
+        "RACK001",
+        "lab.yaml:31:5",
+        "0.2 kW",
+        "0.3 kW",
+        "more power",
+    ),
+    Case(
+        "hall over its feed",
+        replaced(("feed_kw: 5", "feed_kw: 0.5")),
+        1,
+        "POWER001",
+        "lab.yaml:13:22",
+        "1.0 kW",
+        "0.5 kW",
+        "larger feed",
+    ),
+    Case(
+        "no bmc network",
+        replaced(("      bmc: {cidr: 10.77.1.0/24}\n", "")),
+        1,
+        "NET003",
+        "lab.yaml:15:5",
+        "management",
+        "bmc",
+        "add `bmc",
+    ),
+    Case(
+        "no such image",
+        replaced(("    image: debian", "    image: debina")),
+        1,
+        "REF002",
+        "lab.yaml:25:12",
+        "debina",
+        "debian",
+        "`debian`?",
+    ),
+    Case(
+        "no such platform",
+        replaced(("lab-node", "lab-nod")),
+        1,
+        "REF001",
+        "lab.yaml:23:15",
+        "lab-nod",
+        "a platform",
+        "`lab-node`?",
+    ),
+]
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """The lab's spec and assets in a folder of their own, without a lock."""
+    folder = tmp_path / "clusters"
+    (folder / "assets").mkdir(parents=True)
+    shutil.copy(CLUSTERS / "assets/lab.csv", folder / "assets")
+    shutil.copy(CLUSTERS / "lab.yaml", folder)
+    return folder / "lab.yaml"
+
+
+def rackwright(spec: Path, *arguments: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    places = {f"XDG_{kind}_HOME": str(spec.parents[1] / kind.lower()) for kind in ("STATE", "CACHE")}
+    return subprocess.run(
+        [*before, str(SCRIPT), *arguments],
+        cwd=spec.parent,
+        env=os.environ | places,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def tree(folder: Path) -> dict[str, int]:
+    return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def permissions() -> list[str]:
+    return AS_ORDINARY if os.geteuid() == 0 else []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("command", ["check", "plan"])
+def test_bad_input(case: Case, command: str, spec: Path) -> None:
+    case.spoil(spec)
+    before = tree(spec.parents[1])
+    done = rackwright(spec, command, "lab.yaml", "--format", "json", before=permissions())
+    assert done.returncode == case.exit_code
+    fault = the_fault(json.loads(done.stdout), case)
+    assert fault["place"] == case.place
+    assert case.got in fault["got"]
+    assert case.expected in fault["expected"]
+    assert case.hint in fault["hint"]
+    assert fault["message"]
+    assert "Traceback" not in done.stderr
+    assert tree(spec.parents[1]) == before, "nothing is created"
+
+
+def the_fault(document: dict[str, Any], case: Case) -> dict[str, str]:
+    """The one fault of a document, whichever of the two kinds it is."""
+    if case.exit_code == 2:
+        assert document["schema"] == "rackwright/error/1"
+        assert document["code"] == case.code
+        return {**document, "place": document["where"]}
+    assert document["schema"] in {"rackwright/check/1", "rackwright/error/1"}
+    errors = [finding for finding in document["findings"] if finding["level"] == "error"]
+    assert [error["code"] for error in errors] == [case.code], "one mistake is one finding"
+    where = f"{errors[0]['file']}:{errors[0]['line']}:{errors[0]['column']}"
+    return {**errors[0], "place": where.removeprefix(f"{Path.cwd()}/").split("clusters/")[-1]}
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.name in {"tabs", "wrong type"}], ids=lambda case: case.name
+)
+def test_in_text_the_same_is_said(case: Case, spec: Path) -> None:
+    case.spoil(spec)
+    done = rackwright(spec, "plan", "lab.yaml")
+    assert done.returncode == case.exit_code
+    assert done.stdout == ""
+    assert f"{case.place}: error {case.code}: " in done.stderr
+    for fact in (case.got, case.expected, case.hint):
+        assert fact in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_five_mistakes_are_five_findings_at_once(spec: Path) -> None:
+    replaced(
+        ("name: lab,", "name: LAB,"),
+        ("rows: 1,", "rows: 0,"),
+        ("platform: lab-node", "platfrom: lab-node"),
+        ("{static: 3}", "{static: three}"),
+        ("kind: slurm", "kind: slrum"),
+    )(spec)
+    done = rackwright(spec, "check", "lab.yaml", "--format", "json")
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert document["counts"]["error"] == 5
+    assert [(one["line"], one["code"]) for one in document["findings"]] == [
+        (4, "SPEC015"), (12, "SPEC014"), (23, "SPEC011"), (31, "SPEC012"), (41, "SPEC013"),
+    ]  # fmt: skip
+    assert document["counts"]["not_run"] == len(document["not_run"]) > 20
+
+
+def test_what_the_schema_misses_is_all_said_at_once_too(spec: Path) -> None:
+    """Rules and planning each find their own, in one answer."""
+    replaced(
+        ("    image: debian", "    image: debina"),
+        ("{static: 3}", "{static: 10000000}"),
+        ("cidr: 10.77.16.0/23", "cidr: 10.77.0.0/24"),
+    )(spec)
+    for command in ("check", "plan"):
+        document = json.loads(rackwright(spec, command, "lab.yaml", "--format", "json").stdout)
+        errors = [one["code"] for one in document["findings"] if one["level"] == "error"]
+        assert errors == ["REF002", "ADDR001", "NET001"]
+
+
+def test_an_asset_file_without_permission(spec: Path) -> None:
+    (spec.parent / "assets/lab.csv").chmod(0)
+    done = rackwright(spec, "check", "lab.yaml", "--format", "json", before=permissions())
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (done.returncode, finding["code"], finding["line"]) == (1, "ASSET001", 27)
+    assert "Permission denied" in finding["got"]
+
+
+def test_a_good_spec_makes_the_same_check_green(spec: Path) -> None:
+    done = rackwright(spec, "check", "lab.yaml", "--format", "json", before=permissions())
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["counts"] == {
+        "error": 0, "warning": 0, "info": 1, "suppressed": 0, "not_run": 0,
+    }  # fmt: skip
+
+
+def test_a_good_spec_leaves_traces_that_these_tests_would_see(spec: Path) -> None:
+    before = tree(spec.parents[1])
+    assert rackwright(spec, "plan", "lab.yaml").returncode == 0
+    made = tree(spec.parents[1]).keys() - before.keys()
+    assert {"clusters/lab.lock.yaml", "state/rackwright/lab/plan.json"} <= made
