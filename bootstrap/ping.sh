@@ -10,6 +10,7 @@ from rackwright.spec.load import load
 print(paths.inventory(load(Path(sys.argv[1])).spec.cluster.name))
 ' "$1")
 export ANSIBLE_CONFIG="$folder/ansible.cfg"
+export ANSIBLE_SSH_RETRIES=5 # a host prints its keys a moment before it listens
 
 # Ansible calls it a success when there is nobody to ask.
 hosts=$(ansible all --list-hosts | tail -n +2)

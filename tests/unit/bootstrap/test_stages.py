@@ -70,7 +70,10 @@ from bootstrap import stages
 sys.exit(stages.run("lab", [stages.Stage("one", ("sh", "-c", sys.argv[1])),
                             stages.Stage("two", ("touch", sys.argv[2]))]))
 """
-STAGE = "trap 'echo got {name} >> {seen}; exit {code}' {name}; touch {ready}; for i in $(seq 300); do sleep 0.1; done"
+STAGE = (
+    "trap 'echo got {name} >> {seen}; exit {code}' {name}; touch {ready}; "
+    "for turn in $(seq 300); do sleep 0.1; done"
+)
 
 
 def interrupted(tmp_path: Path, sent: signal.Signals, code: int) -> tuple[int, str]:
