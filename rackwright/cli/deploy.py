@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.errors import (
+    BAD,
     GOOD,
     INCOMPLETE,
     NotProvisionable,
@@ -22,7 +24,8 @@ from rackwright.errors import (
 )
 from rackwright.plan.model import Plan
 from rackwright.provision.keys import login_public_key
-from rackwright.provision.operate import Operation, Ways, operate
+from rackwright.provision.onprem.failures import ANOTHER_MACHINE
+from rackwright.provision.operate import Operation, operate
 from rackwright.provision.places import Folders
 from rackwright.provision.stacks import chosen
 from rackwright.render.boot import seeds
@@ -51,8 +54,12 @@ class Prepared:
         )
 
     def write(self) -> None:
-        """Write the plan and what hosts boot from."""
+        """Write the plan where stacks read it."""
         canonical.write_atomic(self.folders.plan, canonical.dumps(self.plan))
+
+    def lay_out(self) -> None:
+        """Write the plan, and what hosts that are powered on then boot from."""
+        self.write()
         key = login_public_key(self.folders.secrets)
         _write_seeds(self.plan, self.folders.state / "boot", key)
 
@@ -68,20 +75,31 @@ def _write_seeds(plan: Plan, folder: Path, key: str) -> None:
             shutil.rmtree(gone)
 
 
-def prepare(spec: Path, stack: str, plan_file: Path | None) -> Prepared:
+def prepare(spec: Path, stack: str) -> Prepared:
     """Open the cluster and choose stacks; nothing is written.
 
     Raises:
-        PlanStale: the spec, or a given plan, is not what was planned.
-        NotProvisionable: a chosen part cannot be built.
+        PlanStale: the spec is not what was planned.
+        UsageError: no stack of that name.
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
-    if plan_file is not None:
-        _refuse_other(cluster.plan, plan_file, spec)
-    if not stack:
-        _refuse_unbuilt(cluster.plan)
     return Prepared(cluster, chosen(cluster.plan, stack))
+
+
+def prepare_all(spec: Path, stack: str, plan_file: Path | None = None) -> Prepared:
+    """As `prepare`, where a part that nobody can build must not be passed over in silence.
+
+    Raises:
+        PlanStale: the spec, or a given plan, is not what was planned.
+        NotProvisionable: no stack was named, and a part of the spec cannot be built.
+    """
+    prepared = prepare(spec, stack)
+    if plan_file is not None:
+        _refuse_other(prepared.plan, plan_file, spec)
+    if not stack:
+        _refuse_unbuilt(prepared.plan)
+    return prepared
 
 
 def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
@@ -137,16 +155,19 @@ def run(operation: Operation, prepared: Prepared, console: Console) -> int:
     reports = []
     for name in prepared.stacks:
         console.message(f"{name}: {operation.value}")
-        reports.append(operate(operation, name, prepared.plan, prepared.folders, Ways(console.message)))
+        reports.append(operate(operation, name, prepared.plan, prepared.folders, console.message))
     console.result(_document(operation, reports), "\n".join(map(_text, reports)))
-    return _told(reports, console)
+    return _told(operation, reports, console)
 
 
-def _told(reports: Sequence[Report], console: Console) -> int:
+def _told(operation: Operation, reports: Sequence[Report], console: Console) -> int:
+    """Name every subject that failed; a preview has only failed to see, or seen another machine."""
     failures = [failure for report in reports for failure in report.failures]
     codes = [INCOMPLETE if report.not_run else GOOD for report in reports]
     if failures:
-        codes.append(console.error(SubjectFailed(failures)))
+        code = console.error(SubjectFailed(failures))
+        foreseen = (BAD if failure.code in ANOTHER_MACHINE else INCOMPLETE for failure in failures)
+        codes += foreseen if operation is Operation.PREVIEW else [code]
     return worst(codes)
 
 
@@ -161,7 +182,7 @@ def _document(operation: Operation, reports: Sequence[Report]) -> dict[str, Json
 def _entry(report: Report) -> Json:
     outputs = report.outputs.model_dump(mode="json", by_alias=True) if report.outputs else None
     return {
-        "changes": list(report.changes),
+        "changes": [asdict(change) for change in report.changes],
         "resources": dict(sorted(report.resources.items())),
         "failures": [
             {"subject": one.subject, "code": one.code, "cause": one.cause, "hint": one.hint}

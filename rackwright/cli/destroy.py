@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(console: Console, spec: Path, *, stack: str, yes: bool) -> int:
     """Forget SPEC's hosts: the engine's state of them goes, their power stays as it is."""
-    prepared = prepare(spec, stack, None)
+    prepared = prepare(spec, stack)
     consent(f"forget {', '.join(map(str, prepared.stacks))}? (hosts are not powered off)", yes=yes)
     prepared.write()
     console.message("hosts are forgotten, none is powered off")

@@ -25,9 +25,11 @@ SCHEMA = "rackwright/env/1"
 @frame.stack_option
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Print the environment in which a plain `pulumi` works in the stack folders of SPEC."""
-    prepared = prepare(spec, stack, None)
+    prepared = prepare(spec, stack)
     install_plugin(prepared.folders.state)
     wanted = environment(prepared.plan, prepared.folders.state)
-    lines = [f"export {name}={shlex.quote(value)}" for name, value in wanted.items()]
+    # The engine would prefer it to the file.
+    lines = ["unset PULUMI_CONFIG_PASSPHRASE"]
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in wanted.items()]
     console.result({"schema": SCHEMA, "environment": wanted}, "\n".join(lines))
     return GOOD

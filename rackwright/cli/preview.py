@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright.cli import frame
-from rackwright.cli.deploy import prepare, run
+from rackwright.cli.deploy import prepare_all, run
 from rackwright.provision.operate import Operation
 
 if TYPE_CHECKING:
@@ -21,6 +21,6 @@ if TYPE_CHECKING:
 @frame.stack_option
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Show what `up` would do to SPEC's hosts as they are now; nothing is powered."""
-    prepared = prepare(spec, stack, None)
+    prepared = prepare_all(spec, stack)
     prepared.write()
     return run(Operation.PREVIEW, prepared, console)

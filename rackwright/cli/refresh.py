@@ -21,6 +21,6 @@ if TYPE_CHECKING:
 @frame.stack_option
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Read SPEC's hosts into the engine's state; nothing is powered."""
-    prepared = prepare(spec, stack, None)
+    prepared = prepare(spec, stack)
     prepared.write()
     return run(Operation.REFRESH, prepared, console)

@@ -29,8 +29,8 @@ def command() -> None:
 @frame.stack_option
 def init(console: Console, spec: Path, *, stack: str) -> int:
     """Create the stacks of SPEC that are new, and write their settings for a plain `pulumi`."""
-    prepared = prepare(spec, stack, None)
-    prepared.write()
+    prepared = prepare(spec, stack)
+    prepared.lay_out()
     made = {}
     for name in prepared.stacks:
         open_stack(name, prepared.plan, prepared.folders)

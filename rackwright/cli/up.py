@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright.cli import frame
-from rackwright.cli.deploy import consent, prepare, run
+from rackwright.cli.deploy import consent, prepare_all, run
 from rackwright.provision.operate import Operation
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command(console: Console, spec: Path, *, stack: str, plan_file: Path | None,
 
     Held hosts are not touched. What fails is named, and the others come up.
     """
-    prepared = prepare(spec, stack, plan_file)
+    prepared = prepare_all(spec, stack, plan_file)
     consent(f"bring up {', '.join(map(str, prepared.stacks))}?", yes=yes)
-    prepared.write()
+    prepared.lay_out()
     return run(Operation.UP, prepared, console)

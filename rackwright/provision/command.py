@@ -7,19 +7,22 @@ one, at which the engine drops what it is doing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
+from rackwright.errors import Interrupted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
     from types import FrameType
 
 
@@ -32,7 +35,7 @@ class Command(PulumiCommand):
         said = subprocess.run([self.command, "version"], capture_output=True, text=True, check=True).stdout
         self.version = VersionInfo.parse(said.strip().removeprefix("v"))
         self.interrupted = False
-        """Whether Ctrl-C came while the engine ran."""
+        """Whether Ctrl-C came while it ran."""
 
     def run(
         self,
@@ -45,6 +48,7 @@ class Command(PulumiCommand):
         """Run one command line to its end, whatever comes.
 
         Raises:
+            Interrupted: Ctrl-C came meanwhile; the engine was told, and has ended in its order.
             CommandError: exit status other than 0.
         """
         told: tuple[list[str], list[str]] = ([], [])
@@ -55,7 +59,7 @@ class Command(PulumiCommand):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                env=_clean({**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"}),
                 encoding="utf-8",
                 start_new_session=True,
             ) as process,
@@ -67,11 +71,30 @@ class Command(PulumiCommand):
                 reader.start()
             for reader in readers:
                 reader.join()
+        if process.returncode < 0:
+            _end_session(process.pid)
+        if self.interrupted:
+            raise Interrupted(
+                "stopped; hosts that were begun are finished", hint="the same command goes on from here"
+            )
         out, err = ("\n".join(lines) for lines in told)
         result = CommandResult(stdout=out, stderr=err, code=process.returncode)
         if process.returncode:
             raise create_command_error(result)
         return result
+
+
+def _end_session(leader: int) -> None:
+    """End what an engine that was killed has left: its language host would stay for ever."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(entry.name)) == leader:
+                os.kill(int(entry.name), signal.SIGKILL)
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without a passphrase of another stack: the engine prefers it to the file."""
+    return {name: value for name, value in environment.items() if name != "PULUMI_CONFIG_PASSPHRASE"}
 
 
 def _read(stream: IO[str], told: Callable[[str], object] | None, lines: list[str]) -> None:

@@ -47,7 +47,11 @@ def holders(state: Path, project: str, stack: str) -> list[Holder]:
 
 
 def _holder(file: Path) -> Holder:
-    written = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        # Cut short, by a full disk or a power cut: nobody's that we could prove dead.
+        written = {}
     return Holder(
         file=file,
         pid=int(written.get("pid", 0)),

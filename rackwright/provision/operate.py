@@ -1,30 +1,38 @@
 """Preview, up, refresh and destroy of one stack by the real engine, each ending in a `Report`.
 
-The engine's text is for its log alone: what failed is read from the stack's state, where the
-provider has noted it slot by slot.
+The engine's text is for its log alone: what failed is read from events and from the stack's state,
+where the provider has noted it slot by slot.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+import warnings
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pulumi.automation import CommandError, ConcurrentUpdateError
+from pulumi.automation import CommandError, ConcurrentUpdateError, Deployment
 
 from rackwright import canonical
-from rackwright.errors import EnvironmentUnfit, Failure, Interrupted
-from rackwright.provision import locks
+from rackwright.errors import EnvironmentUnfit
+from rackwright.provision import engine_errors, locks
+from rackwright.provision.events import Watch, host_sets
+from rackwright.provision.onprem.changes import changes
+from rackwright.provision.onprem.hostset import failures_of
+from rackwright.provision.onprem.model import HOST_SET
+from rackwright.provision.onprem.outputs import outputs
 from rackwright.provision.report import Report
-from rackwright.provision.stacks import open_stack
+from rackwright.provision.stacks import missing_input, open_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from rackwright.plan.model import Plan
+    from rackwright.provision.onprem.model import FoundHost
     from rackwright.provision.places import Folders
     from rackwright.provision.stacks import Open, StackName
+
+    Tell = Callable[[str], None]
 
 
 class Operation(StrEnum):
@@ -36,73 +44,121 @@ class Operation(StrEnum):
     DESTROY = "destroy"
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
-    """How progress is told."""
-
-    tell: Callable[[str], None]
-
-
-def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders, ways: Ways) -> Report:
+def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders, tell: Tell) -> Report:
     """Run one operation on one stack.
 
     Hosts that fail are noted in the report; the others are brought up.
+
+    Args:
+        operation: which.
+        name: the stack.
+        plan: what is wanted.
+        folders: of the cluster.
+        tell: takes lines of progress.
 
     Raises:
         EnvironmentUnfit: the stack is held by another run, or the engine could not run at all.
         Interrupted: stopped by the user; hosts that were begun are finished and noted.
     """
     opened = open_stack(name, plan, folders)
-    _clear_dead_locks(opened, ways)
-    report = Report(name)
-    log = folders.state / "log" / f"{name.project}-{name.stack}-{operation.value}.txt"
-    error = _run(operation, opened, report, ways)
-    canonical.write_atomic(log, str(error) if error else "ok\n", mode=0o600)
-    if opened.command.interrupted:
-        raise Interrupted(
-            f"{operation.value} of {name} was stopped; hosts that were begun are finished",
-            hint="the same command goes on from here",
-        )
-    if operation is not Operation.PREVIEW:
-        report.settle(opened.stack.export_stack().deployment)
+    for holder in locks.release_dead(folders.state, name.project, name.stack):
+        tell(f"{name}: released the lock of {holder}: that process is gone")
+    try:
+        return _operate(operation, opened, plan, tell)
+    except ConcurrentUpdateError as error:
+        raise _taken(opened, error) from None
+    except CommandError as error:
+        raise engine_errors.refused(str(name), error) from None
+
+
+def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Report:
+    lacking = missing_input(opened) if operation is Operation.PREVIEW else ""
+    if lacking:
+        return Report(opened.name, not_run=f"its input stack {lacking} was never up")
+    if operation is Operation.DESTROY:
+        return _destroy(opened)
+    return _reconcile(operation, opened, plan, Watch(tell))
+
+
+def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> Report:
+    report = Report(opened.name, held=_held(plan, opened.name.site))
+    error = _run(operation, opened, watch)
+    report.changes = tuple(watch.drift if operation is Operation.REFRESH else watch.changes)
+    report.resources = watch.resources
+    hosts = watch.hosts if operation is Operation.PREVIEW else _settled(opened)
+    report.failures = tuple(failures_of(hosts))
+    if operation is not Operation.PREVIEW and hosts:
+        report.outputs = outputs(opened.name.site, hosts)
     if error is not None and not report.failures:
-        report.failures = (_failure(name, error, str(log)),)
+        log = _log(opened, operation, error)
+        report.failures = (engine_errors.failure(str(opened.name), error, log),)
     return report
 
 
-def _run(operation: Operation, opened: Open, report: Report, ways: Ways) -> CommandError | None:
+def _held(plan: Plan, site: str) -> dict[str, str]:
+    sets = plan.stacks.onprem[site].host_sets.values()
+    return {slot: host.held for one in sets for slot, host in sorted(one.hosts.items()) if host.held}
+
+
+def _run(operation: Operation, opened: Open, watch: Watch) -> CommandError | None:
     """The operation itself; returned is what the engine could not do."""
-
-    def take(event: object) -> None:
-        seen = set(report.changes)
-        report.take(event)  # type: ignore[arg-type]  # (the SDK's callback is typed by its own event)
-        for change in report.changes:
-            if change not in seen:
-                ways.tell(f"  {change}")
-
+    stack = opened.stack
     try:
-        match operation:
-            case Operation.PREVIEW:
-                opened.stack.preview(on_event=take)
-            case Operation.UP:
-                opened.stack.up(on_event=take, continue_on_error=True)
-            case Operation.REFRESH:
-                opened.stack.refresh(on_event=take)
-            case Operation.DESTROY:
-                opened.stack.destroy(on_event=take, continue_on_error=True)
-    except ConcurrentUpdateError as error:
-        raise _held(opened, error) from None
+        with warnings.catch_warnings():
+            # The SDK warns on stderr when an engine that was killed breaks off its events.
+            warnings.simplefilter("ignore")
+            match operation:
+                case Operation.PREVIEW:
+                    stack.preview(on_event=watch.take)
+                case Operation.UP:
+                    stack.up(on_event=watch.take, continue_on_error=True)
+                case Operation.REFRESH:
+                    stack.refresh(on_event=watch.take, show_secrets=False)
+    except ConcurrentUpdateError:
+        raise
     except CommandError as error:
         return error
     return None
 
 
-def _clear_dead_locks(opened: Open, ways: Ways) -> None:
-    for holder in locks.release_dead(opened.folders.state, opened.name.project, opened.name.stack):
-        ways.tell(f"{opened.name}: released the lock of {holder}: that process is gone")
+def _destroy(opened: Open) -> Report:
+    """Forget every host, without asking their controllers, which may be gone themselves."""
+    report = Report(opened.name)
+    gone = changes(_settled(opened), {})
+    command = ["destroy", "--yes", "--skip-preview", "--refresh=false", "--stack", opened.name.stack]
+    try:
+        opened.run(command)
+    except ConcurrentUpdateError:
+        raise
+    except CommandError as error:
+        log = _log(opened, Operation.DESTROY, error)
+        report.failures = (engine_errors.failure(str(opened.name), error, log),)
+        return report
+    report.changes = tuple(gone)
+    return report
 
 
-def _held(opened: Open, error: ConcurrentUpdateError) -> EnvironmentUnfit:
+def _settled(opened: Open) -> dict[str, FoundHost]:
+    """Hosts as the stack's state has them, after dropping what a killed engine left half said."""
+    exported = opened.stack.export_stack()
+    state = exported.deployment or {}
+    pending = state.get("pending_operations") or []
+    kept = [one for one in pending if one["resource"]["type"] != HOST_SET]
+    if len(kept) != len(pending):
+        # Ours may go: creating adopts what already runs, so nothing is lost or done twice.
+        state = {**state, "pending_operations": kept}
+        locks.release_dead(opened.folders.state, opened.name.project, opened.name.stack)
+        opened.stack.import_stack(Deployment(version=exported.version, deployment=state))
+    return {slot: host for found in host_sets(state) for slot, host in found.hosts.items()}
+
+
+def _log(opened: Open, operation: Operation, error: CommandError) -> Path:
+    path = opened.folders.state / "log" / f"{opened.name.project}-{opened.name.stack}-{operation.value}.txt"
+    canonical.write_atomic(path, str(error), mode=0o600)
+    return path
+
+
+def _taken(opened: Open, error: ConcurrentUpdateError) -> EnvironmentUnfit:
     there = locks.holders(opened.folders.state, opened.name.project, opened.name.stack)
     return EnvironmentUnfit(
         "another run is at work on this stack",
@@ -112,13 +168,3 @@ def _held(opened: Open, error: ConcurrentUpdateError) -> EnvironmentUnfit:
         expected="a stack that nobody holds",
         hint=f"wait for it, or, if it is dead on another machine: pulumi cancel --stack {opened.name.stack}",
     )
-
-
-_DIAGNOSIS = re.compile(r"^\s*error: (?P<said>.+)$", re.MULTILINE)
-
-
-def _failure(name: StackName, error: CommandError, log: str) -> Failure:
-    """The stack itself failed, before any host was noted: the engine's own last word."""
-    said = [match["said"] for match in _DIAGNOSIS.finditer(str(error))]
-    cause = said[0] if said else str(error).strip().splitlines()[-1]
-    return Failure(str(name), "UP004", cause, f"all that the engine said is in {log}")

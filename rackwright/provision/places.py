@@ -25,8 +25,9 @@ _OFFLINE = {
     "PULUMI_DISABLE_REGISTRY_RESOLVE": "true",
     "PULUMI_CREDENTIAL_STORE": "plaintext",
     "PULUMI_ERROR_OUTPUT_STRING": "true",
+    "PULUMI_CONTINUE_ON_ERROR": "true",
 }
-"""The engine asks nothing of the network (facts/pulumi-and-style.md A1)."""
+"""Nothing is asked of the network (facts/pulumi-and-style.md A1), and no failing host set stops another."""
 
 
 def engine() -> Path:
@@ -97,6 +98,6 @@ def install_plugin(state: Path) -> None:
     """
     folder = state / "pulumi" / "plugins" / f"resource-rackwright-v{__version__}"
     launcher = folder / LAUNCHER
-    script = f'#!/bin/sh\nexec "{sys.executable}" -W ignore -m rackwright.provision.server "$@"\n'
+    script = f'#!/bin/sh\nexec "{sys.executable}" -I -W ignore -m rackwright.provision.server "$@"\n'
     if not launcher.is_file() or launcher.read_text(encoding="utf-8") != script:
         canonical.write_atomic(launcher, script, mode=0o755)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
@@ -243,8 +244,9 @@ async def serve(engine: str) -> None:
 def main() -> None:
     """The launcher's entry: the engine's address is the first argument."""
     engine = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
-    # Ctrl-C reaches every process of the terminal; the engine tells us by Cancel, in its order.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The engine ends its plugins by SIGINT, and waits 5 s for one that does not go. Ctrl-C does not
+    # come this way: the engine starts each plugin in a process group of its own, and tells it by Cancel.
+    signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(0))
     # Sushy and urllib3 log what we report ourselves; stderr would show it as the engine's warnings.
     logging.getLogger().addHandler(logging.NullHandler())
     end_with_engine(engine)

@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pulumi.automation import (
-    ConfigValue,
-    LocalWorkspaceOptions,
-    Stack,
-    create_or_select_stack,
-)
+from pulumi.automation import CommandError, ConfigValue, LocalWorkspace, Stack, StackNotFoundError
 
 from rackwright import paths
 from rackwright.errors import UsageError
 from rackwright.provision.command import Command
+from rackwright.provision.engine_errors import refused
 from rackwright.provision.places import engine, environment, install_plugin
 from rackwright.provision.program import PLAN
 from rackwright.provision.provider import PACKAGE, SPEC_FOLDER, STATE_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from rackwright.plan.model import Plan
@@ -35,6 +31,8 @@ class StackName:
     site: str
     stack: str
     """``<cluster>-<site>``."""
+    inputs: tuple[str, ...] = ()
+    """Projects of the same site whose outputs it reads."""
 
     def __str__(self) -> str:
         return f"{self.project}/{self.stack}"
@@ -43,6 +41,11 @@ class StackName:
     def folder(self) -> Path:
         """The Pulumi project."""
         return paths.repository() / "stacks" / self.project
+
+    @property
+    def settings(self) -> Path:
+        """What a plain `pulumi` reads of this stack; not in git."""
+        return self.folder / f"Pulumi.{self.stack}.yaml"
 
 
 def stacks(plan: Plan) -> list[StackName]:
@@ -81,30 +84,71 @@ class Open:
     stack: Stack
     command: Command
     folders: Folders
+    environment: Mapping[str, str]
+
+    def run(self, arguments: Sequence[str]) -> None:
+        """Run `pulumi` in the stack's project, for what the SDK has no option for.
+
+        Raises:
+            CommandError: exit status other than 0.
+        """
+        self.command.run(list(arguments), str(self.name.folder), self.environment)
 
 
 def open_stack(name: StackName, plan: Plan, folders: Folders) -> Open:
-    """Create the stack if it is new, and write its settings (`Pulumi.<stack>.yaml`)."""
+    """Create the stack if it is new, and write its settings (`Pulumi.<stack>.yaml`).
+
+    Raises:
+        EnvironmentUnfit: the engine is missing, or cannot open the stack.
+    """
     command = Command(engine())
     install_plugin(folders.state)
-    secrets = None if plan.secrets == "passphrase" else plan.secrets
-    stack = create_or_select_stack(
-        name.stack,
+    variables = environment(plan, folders.state)
+    workspace = LocalWorkspace(
         work_dir=str(name.folder),
-        opts=LocalWorkspaceOptions(
-            env_vars=environment(plan, folders.state),
-            pulumi_home=str(folders.state / "pulumi"),
-            secrets_provider=secrets,
-            pulumi_command=command,
-        ),
+        env_vars=variables,
+        pulumi_home=str(folders.state / "pulumi"),
+        secrets_provider=None if plan.secrets == "passphrase" else plan.secrets,
+        pulumi_command=command,
     )
-    stack.set_all_config({key: ConfigValue(value) for key, value in _settings(name, folders)})
-    return Open(name, stack, command, folders)
+    try:
+        stack = _selected(name, workspace)
+        _configure(stack, _settings(name, folders))
+    except CommandError as error:
+        raise refused(str(name), error) from None
+    return Open(name, stack, command, folders, variables)
 
 
-def _settings(name: StackName, folders: Folders) -> Sequence[tuple[str, str]]:
-    return (
-        (f"{name.project}:{PLAN}", str(folders.plan)),
-        (f"{PACKAGE}:{SPEC_FOLDER}", str(folders.spec)),
-        (f"{PACKAGE}:{STATE_FOLDER}", str(folders.state)),
-    )
+def _selected(name: StackName, workspace: LocalWorkspace) -> Stack:
+    try:
+        return Stack.select(name.stack, workspace)
+    except StackNotFoundError:
+        # Settings of a stack of that name that is gone hold the salt of its passphrase.
+        name.settings.unlink(missing_ok=True)
+        return Stack.create(name.stack, workspace)
+
+
+def _configure(stack: Stack, wanted: Mapping[str, str]) -> None:
+    there = stack.workspace.stack_settings(stack.name).config or {}
+    if any(there.get(key) != value for key, value in wanted.items()):
+        stack.set_all_config({key: ConfigValue(value) for key, value in wanted.items()})
+
+
+def _settings(name: StackName, folders: Folders) -> dict[str, str]:
+    return {
+        f"{name.project}:{PLAN}": str(folders.plan),
+        f"{PACKAGE}:{SPEC_FOLDER}": str(folders.spec),
+        f"{PACKAGE}:{STATE_FOLDER}": str(folders.state),
+    }
+
+
+def missing_input(opened: Open) -> str:
+    """The first input stack that was never up; empty where all were."""
+    for project in opened.name.inputs:
+        folder = opened.name.folder.parent / project
+        known = LocalWorkspace(
+            work_dir=str(folder), env_vars=opened.environment, pulumi_command=opened.command
+        ).list_stacks()
+        if not any(one.name == opened.name.stack and one.resource_count for one in known):
+            return f"{project}/{opened.name.stack}"
+    return ""

@@ -53,3 +53,16 @@ def _of_known(slot: str, before: FoundHost, after: WantedHost) -> Iterator[Chang
         yield Change(slot, "serial", serial, after.serial)
     if after.power != before.power:
         yield Change(slot, "power", before.power, after.power)
+
+
+def drift(before: Mapping[str, FoundHost], after: Mapping[str, FoundHost]) -> list[Change]:
+    """What became of hosts between two looks at them: power, and which machine is there."""
+    both = sorted(before.keys() & after.keys())
+    return [change for slot in both for change in _between(slot, before[slot], after[slot])]
+
+
+def _between(slot: str, before: FoundHost, after: FoundHost) -> Iterator[Change]:
+    if before.power != after.power:
+        yield Change(slot, "power", before.power, after.power)
+    if after.found_serial and after.found_serial != (before.found_serial or before.serial):
+        yield Change(slot, "serial", before.found_serial or before.serial, after.found_serial)

@@ -20,6 +20,7 @@ NO_NETWORK_BOOT = "BMC009"
 
 SERIAL_DIFFERS = "IDENTITY001"
 MAC_DIFFERS = "IDENTITY002"
+ANOTHER_MACHINE = frozenset({SERIAL_DIFFERS, MAC_DIFFERS})
 """The machine is not the one the plan means; it stays untouched."""
 
 INTERRUPTED = "UP010"

@@ -1,0 +1,80 @@
+"""What the engine says when it fails, as errors that a reader can act on: nothing else reads its text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rackwright.errors import EnvironmentUnfit, Failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pulumi.automation import CommandError
+
+    from rackwright.errors import RackwrightError
+
+STATE_LOCKED_AWAY = "PULUMI001"
+"""Encrypted with another passphrase."""
+KILLED = "PULUMI002"
+NO_SPACE = "PULUMI003"
+OTHER = "PULUMI004"
+
+_SAID = re.compile(r"^\s*(?:stderr: )?error: (?P<said>.+)$", re.MULTILINE)
+_NO_NEWS = frozenset({"update failed", "preview failed", "1 error occurred:"})
+_STATUS = re.compile(r"^\s*code: (?P<status>-?\d+)", re.MULTILINE)
+
+
+def last_words(error: CommandError) -> str:
+    """The most telling of the engine's own ``error:`` lines."""
+    said = [match["said"].strip() for match in _SAID.finditer(str(error))]
+    telling = [line for line in said if line not in _NO_NEWS]
+    return (telling or said or ["nothing"])[0]
+
+
+def signal_of(error: CommandError) -> int:
+    """The signal that ended the engine, 0 where it ended by itself."""
+    match = _STATUS.search(str(error))
+    return max(0, -int(match["status"])) if match else 0
+
+
+def failure(subject: str, error: CommandError, log: Path) -> Failure:
+    """A stack that failed as a whole, before any host was noted."""
+    number = signal_of(error)
+    if number:
+        hint = "the same command goes on from here; hosts that run are adopted"
+        return Failure(subject, KILLED, f"the engine was ended by signal {number}", hint)
+    known = unfit(subject, error)
+    if known is not None:
+        return Failure(subject, known.code, f"{known.message}: got {known.got}", known.hint)
+    return Failure(subject, OTHER, last_words(error), f"all that the engine said is in {log}")
+
+
+def unfit(subject: str, error: CommandError) -> RackwrightError | None:
+    """What is wrong with this machine, where the text is one we know."""
+    text = str(error)
+    if "incorrect passphrase" in text:
+        return EnvironmentUnfit(
+            "the stack's state cannot be decrypted",
+            code=STATE_LOCKED_AWAY,
+            where=subject,
+            got="a passphrase that is not the one it was made with",
+            expected="the file secrets/passphrase of the cluster's state as it was",
+            hint="put the passphrase back from a copy",
+        )
+    if "no space left on device" in text:
+        return EnvironmentUnfit(
+            "the engine could not write its state",
+            code=NO_SPACE,
+            where=subject,
+            got="no space left on device",
+            hint="make room and run the same command again; hosts that run are adopted",
+        )
+    return None
+
+
+def refused(subject: str, error: CommandError) -> RackwrightError:
+    """A stack that could not even be opened."""
+    return unfit(subject, error) or EnvironmentUnfit(
+        "the engine could not open the stack", code=OTHER, where=subject, got=last_words(error)
+    )

@@ -1,0 +1,174 @@
+"""`up` cut off in the middle: the same command goes on, and no host is powered on twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from rackwright.provision.onprem.reconcile import WORKERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.doubles.site import Site
+
+pytestmark = pytest.mark.engine
+
+MORE_THAN_AT_ONCE = WORKERS + 16
+"""Hosts of which some have not begun when the first are powered on."""
+
+
+def _processes(site: Site, *, of: bytes) -> list[int]:
+    """Processes of `pulumi` or its plugins that work on this site."""
+    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is(entry, site, of)]
+
+
+def _is(process: Path, site: Site, of: bytes) -> bool:
+    try:
+        line, told = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
+    except OSError:
+        return False
+    return of in line and f"PULUMI_HOME={site.state}/pulumi".encode() in told
+
+
+def _wait(condition: Callable[[], object], what: str) -> None:
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+def _on(site: Site) -> int:
+    return sum(site.hall.asked("On").values())
+
+
+class Cut(NamedTuple):
+    """A way to cut `up` off."""
+
+    engine: bool
+    """Kill the engine."""
+    command: signal.Signals | None
+    """Signal to `rackwright`."""
+    code: int
+    says: str
+
+
+ENGINE_KILLED = Cut(engine=True, command=None, code=2, says="PULUMI002")
+BOTH_KILLED = Cut(engine=True, command=signal.SIGKILL, code=-9, says="")
+CTRL_C = Cut(engine=False, command=signal.SIGINT, code=130, says="INT001")
+ENDED = Cut(engine=False, command=signal.SIGTERM, code=130, says="INT001")
+
+
+def _cut_off(site: Site, cut: Cut) -> None:
+    """Begin an `up` of slow controllers, and cut it off once hosts are being powered on."""
+    site.slow_down(0.3)
+    up = site.start("up", "--yes")
+    _wait(lambda: _on(site), "no host was powered on")
+    if cut.command:
+        os.kill(up.pid, cut.command)
+    for engine in _processes(site, of=b"/pulumi\0") if cut.engine else ():
+        os.kill(engine, signal.SIGKILL)
+    said, _ = up.communicate(timeout=120)
+    assert up.returncode == cut.code, said
+    assert cut.says in said
+    assert "Traceback" not in said
+    assert _on(site) < len(site.hall.bmcs), "it was not cut off in the middle"
+    _wait(lambda: not _processes(site, of=b"provision.server"), "the plugin stayed behind")
+    site.slow_down(0)
+
+
+@pytest.mark.parametrize("cut", [ENGINE_KILLED, BOTH_KILLED, CTRL_C, ENDED])
+def test_up_that_was_cut_off_goes_on_and_boots_no_host_twice(
+    make_site: Callable[..., Site], cut: Cut
+) -> None:
+    site = make_site(MORE_THAN_AT_ONCE)
+    _cut_off(site, cut)
+    if cut is not BOTH_KILLED:
+        assert not _processes(site, of=b"pulumi"), "an engine or its language host stayed behind"
+    again = site.run("up", "--yes")
+    assert ("that process is gone" in again.stderr) == (cut is BOTH_KILLED)
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+    assert not site.checkpoint().get("pending_operations")
+    assert site.stack("preview")["changes"] == []
+    _end_language_hosts(site)
+
+
+def test_a_plugin_powers_no_host_on_once_its_engine_is_gone(make_site: Callable[..., Site]) -> None:
+    site = make_site(MORE_THAN_AT_ONCE)
+    _cut_off(site, BOTH_KILLED)
+    time.sleep(1)  # requests that were on their way arrive within the controllers' delay
+    there = _on(site)
+    time.sleep(1)
+    assert _on(site) == there < MORE_THAN_AT_ONCE
+    _end_language_hosts(site)
+
+
+def test_after_a_kill_plain_pulumi_is_told_of_the_lock_and_goes_on(make_site: Callable[..., Site]) -> None:
+    site = make_site(MORE_THAN_AT_ONCE)
+    _cut_off(site, BOTH_KILLED)
+    locked = site.pulumi("up", "--yes")
+    assert "currently locked" in locked.stdout + locked.stderr
+    assert site.pulumi("cancel", "--yes").returncode == 0
+    done = site.pulumi("up", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+    _end_language_hosts(site)
+
+
+def _end_language_hosts(site: Site) -> None:
+    """Pulumi's own language host outlives an engine whose starter is dead too."""
+    for left in _processes(site, of=b"pulumi-language-python"):
+        os.kill(left, signal.SIGKILL)
+
+
+def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    site.slow_down(0.5)
+    first = site.start("up", "--yes")
+    _wait(lambda: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()), "the first up did not begin")
+    second = site.run("up", "--yes", code=2)
+    assert "UP003" in second.stderr
+    assert f"process {_processes(site, of=b'/pulumi' + bytes(1))[0]} of" in second.stderr
+    first.communicate(timeout=120)
+    assert first.returncode == 0
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+
+
+@pytest.mark.parametrize("host", ["elsewhere.example", None], ids=["another machine", "this one, alive"])
+def test_a_lock_whose_owner_is_not_proven_dead_stays(
+    make_site: Callable[..., Site], host: str | None
+) -> None:
+    site = make_site()
+    site.run("stacks", "init")
+    folder = site.state / "engine" / ".pulumi" / "locks" / "organization" / "onprem" / site.stack_name
+    folder.mkdir(parents=True, exist_ok=True)
+    sleeper = ["bash", "-c", "exec -a pulumi sleep 600"]
+    with _running(sleeper) as pid:
+        lock = {
+            "pid": pid,
+            "username": "ada",
+            "hostname": host or socket.gethostname(),
+            "timestamp": "2026-11-28T04:00:00Z",
+        }
+        (folder / "a.json").write_text(json.dumps(lock))
+        done = site.run("up", "--yes", code=2)
+    assert "UP003" in done.stderr
+    assert "of ada on" in done.stderr
+    assert not any(bmc.asked for bmc in site.hall.bmcs.values())
+
+
+@contextmanager
+def _running(command: list[str]) -> Iterator[int]:
+    with subprocess.Popen(command) as process:
+        time.sleep(0.2)
+        yield process.pid
+        process.kill()
