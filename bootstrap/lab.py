@@ -5,7 +5,7 @@ from __future__ import annotations
 from bootstrap import places
 from bootstrap.stages import Stage
 
-_BOOT_S = 120
+_BOOT_S = 180
 """Seconds a host may take from power-on to the keys on its console: 1 s measured, more under load."""
 
 
@@ -16,7 +16,7 @@ def up(spec: str) -> list[Stage]:
         Stage("lab up", (rackwright, "lab", "up", spec)),
         Stage("plan", (rackwright, "plan", spec)),
         Stage("up", (rackwright, "up", spec, "--yes")),
-        Stage("inventory", (rackwright, "inventory", spec, "--wait", "180")),
+        Stage("inventory", (rackwright, "inventory", spec, "--wait", str(_BOOT_S))),
         Stage("ping", ("sh", str(places.DATA / "ping.sh"), spec)),
     ]
 
