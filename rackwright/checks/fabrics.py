@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import PortGroup
-from rackwright.checks.pools import pools_in
+from rackwright.checks.pools import lost_pools, pools_in
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.plan.wiring import port_group
@@ -129,7 +129,7 @@ def opensm_has_a_host(subject: SpecSubject) -> Iterator[Breach]:
             continue
         sites = {pool.site for pool in subject.spec.pools.values() if name in pool.fabrics}
         hosts = (pool for pool in subject.spec.pools.values() if Role.SUBNET_MANAGER in pool.roles)
-        if sites and not any(pool.site in sites for pool in hosts):
+        if sites and not any(pool.site in sites for pool in hosts) and not any(lost_pools(subject)):
             yield Breach(
                 SpecPath() / "fabrics" / name / "manager",
                 f"nobody runs the subnet manager of {name}",
@@ -147,6 +147,8 @@ def opensm_has_a_host(subject: SpecSubject) -> Iterator[Breach]:
 def fabrics_are_used(subject: SpecSubject) -> Iterator[Breach]:
     """A fabric has a pool on it."""
     used = {name for pool in subject.spec.pools.values() for name in pool.fabrics}
+    if used - subject.spec.fabrics.keys():
+        return  # one of the names that lead nowhere may mean this one
     for name in subject.spec.fabrics:
         if name not in used:
             yield Breach(

@@ -23,6 +23,11 @@ def pools_in(subject: SpecSubject, kind: type[OnpremSite | AwsSite]) -> Iterator
             yield name, pool
 
 
+def lost_pools(subject: SpecSubject) -> Iterator[Pool]:
+    """Pools whose site is not there: what they would have been part of cannot be said to lack them."""
+    return (pool for pool in subject.spec.pools.values() if pool.site not in subject.spec.sites)
+
+
 @rule(
     "POOL001",
     remedy="count all of them as static; Slurm can power down idle nodes without giving their slots up",

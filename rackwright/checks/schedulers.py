@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.checks.pools import lost_pools
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.spec.pools import Role
@@ -16,9 +17,17 @@ if TYPE_CHECKING:
     from rackwright.spec.sites import Link
 
 
+def _schedulers(subject: SpecSubject) -> Iterator[tuple[str, Slurm]]:
+    """Those whose sites are all there; of others nothing can be said but that."""
+    for name, scheduler in subject.spec.schedulers.items():
+        if subject.spec.sites.keys() >= set(scheduler.sites):
+            yield name, scheduler
+
+
 def _has_role(subject: SpecSubject, scheduler: Slurm, role: Role) -> bool:
-    pools = subject.spec.pools.values()
-    return any(pool.site in scheduler.sites and role in pool.roles for pool in pools)
+    """Whether a pool in the scheduler's sites has a role, or may have had before its site was lost."""
+    here = (pool for pool in subject.spec.pools.values() if pool.site in scheduler.sites)
+    return any(role in pool.roles for pool in (*here, *lost_pools(subject)))
 
 
 @rule(
@@ -28,7 +37,7 @@ def _has_role(subject: SpecSubject, scheduler: Slurm, role: Role) -> bool:
 )
 def a_scheduler_has_a_controller(subject: SpecSubject) -> Iterator[Breach]:
     """A Slurm has a pool with the role slurm-controller in one of its sites."""
-    for name, scheduler in subject.spec.schedulers.items():
+    for name, scheduler in _schedulers(subject):
         if not _has_role(subject, scheduler, Role.SLURM_CONTROLLER):
             yield Breach(
                 SpecPath() / "schedulers" / name,
@@ -46,7 +55,7 @@ def a_scheduler_has_a_controller(subject: SpecSubject) -> Iterator[Breach]:
 )
 def a_scheduler_has_login_nodes(subject: SpecSubject) -> Iterator[Breach]:
     """A Slurm has a pool with the role login in one of its sites."""
-    for name, scheduler in subject.spec.schedulers.items():
+    for name, scheduler in _schedulers(subject):
         if not _has_role(subject, scheduler, Role.LOGIN):
             yield Breach(
                 SpecPath() / "schedulers" / name,
@@ -63,11 +72,11 @@ def a_scheduler_has_login_nodes(subject: SpecSubject) -> Iterator[Breach]:
 )
 def partitions_stay_in_their_sites(subject: SpecSubject) -> Iterator[Breach]:
     """The pools of a partition are in the sites of its scheduler."""
-    for name, scheduler in subject.spec.schedulers.items():
+    for name, scheduler in _schedulers(subject):
         for partition, part in scheduler.partitions.items():
             for index, pool_name in enumerate(part.pools):
                 pool = subject.spec.pools.get(pool_name)
-                if pool is not None and pool.site not in scheduler.sites:
+                if pool and pool.site in subject.spec.sites and pool.site not in scheduler.sites:
                     at = SpecPath() / "schedulers" / name / "partitions" / partition / "pools" / index
                     yield Breach(
                         at,
@@ -84,10 +93,12 @@ def partitions_stay_in_their_sites(subject: SpecSubject) -> Iterator[Breach]:
 )
 def sites_of_a_scheduler_are_linked(subject: SpecSubject) -> Iterator[Breach]:
     """The sites of a scheduler are joined by links, directly or through one another."""
-    for name, scheduler in subject.spec.schedulers.items():
+    if any(end not in subject.spec.sites for link in subject.spec.links.values() for end in link.between):
+        return  # it may be the link that is missing
+    for name, scheduler in _schedulers(subject):
         reached = _reached(scheduler.sites[0], subject.spec.links)
         for index, site in enumerate(scheduler.sites):
-            if site not in reached and site in subject.spec.sites:
+            if site not in reached:
                 yield Breach(
                     SpecPath() / "schedulers" / name / "sites" / index,
                     f"{site} and {scheduler.sites[0]} are not linked, but {name} schedules in both",

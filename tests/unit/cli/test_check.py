@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from rackwright import paths
 from rackwright.checks.registry import rules
@@ -15,6 +16,7 @@ from rackwright.cli import check
 from rackwright.cli.frame import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     Capture = pytest.CaptureFixture[str]
@@ -124,3 +126,49 @@ def test_in_text_the_last_line_counts(spec: Path, capsys: Capture) -> None:
     out = capsys.readouterr().out
     assert out.startswith(f"{spec}:41:3: info SLURM002: main has no login nodes\n  got       no pool")
     assert out.endswith(f"{spec}: 0 error, 0 warning, 1 info, 0 suppressed, 0 not run\n")
+
+
+def leaves(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], object]]:
+    if isinstance(value, (dict, list)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, below in items:
+            yield from leaves(below, (*path, key))
+    else:
+        yield path, value
+
+
+def uses(example: str) -> Iterator[tuple[str | int, ...]]:
+    """Paths of an example at which a name defined elsewhere in it stands."""
+    values = YAML(typ="safe").load(CLUSTERS / f"{example}.yaml")
+    named = {name for kind in ("sites", "pools", "images", "fabrics") for name in values.get(kind, {})}
+    for path, value in leaves(values):
+        if value in named and path[-1] not in {"kind", "os"}:
+            yield path
+
+
+USES = [
+    (example, path) for example in ("lab", "hybrid", "onprem-dgx-h100", "aws-p5") for path in uses(example)
+]
+
+
+@pytest.mark.parametrize(
+    ("example", "path"), USES, ids=lambda one: ".".join(map(str, one)) if isinstance(one, tuple) else one
+)
+def test_a_misspelt_name_is_one_finding_whoever_stumbles_over_it(
+    example: str, path: tuple[str | int, ...], spec: Path, capsys: Capture
+) -> None:
+    values = YAML(typ="safe").load(CLUSTERS / f"{example}.yaml")
+    here = values
+    for key in path[:-1]:
+        here = here[key]
+    here[path[-1]] += "x"
+    with spec.open("w", encoding="utf-8") as file:
+        YAML().dump(values, file)
+    document = answer(spec, capsys, 1)
+    found = [one for one in document["findings"] if one["level"] != "info" and one["code"] != "ASSET006"]
+    assert [one["path"] for one in found] == [".".join(map(str, path))]
+    assert "did you mean" in found[0]["hint"]
+
+
+def test_there_are_names_to_misspell() -> None:
+    assert len(USES) > 40
