@@ -77,19 +77,34 @@ def find(places: Places) -> list[Part]:
 def own_processes(places: Places) -> Iterator[Part]:
     """Daemon, supervisors, BMCs, and all that runs in the hosts."""
     seen: set[Process] = set()
-    for pid in processes.all_pids():
-        arguments = processes.arguments(pid)
-        module = next((name for name in MODULES if name in arguments[:_MODULE_WITHIN]), "")
-        process = Process.of(pid) if module and _same_lab(Places.parse(arguments), places) else None
-        if process is not None:
-            seen.add(process)
-            yield Part(Kind.PROCESS, f"{pid} {module}", process, module)
+    for part, whose in _lab_processes():
+        if part.process and _names(whose) == _names(places):
+            seen.add(part.process)
+            yield part
     for process in sorted(cgroups.members(places.cgroup) - seen, key=lambda process: process.pid):
         yield Part(Kind.PROCESS, f"{process.pid} {_command(process.pid)}", process)
 
 
-def _same_lab(found: Places | None, places: Places) -> bool:
-    return found is not None and (found.cluster, found.state) == (places.cluster, places.state)
+def namesakes(places: Places) -> Iterator[Places]:
+    """Living labs of the same name with another state folder: kernel names are the same for both."""
+    for _, whose in _lab_processes():
+        if whose.cluster == places.cluster and whose.state != places.state:
+            yield whose
+
+
+def _lab_processes() -> Iterator[tuple[Part, Places]]:
+    """Daemons, supervisors and BMCs of all labs, with the lab each belongs to."""
+    for pid in processes.all_pids():
+        arguments = processes.arguments(pid)
+        module = next((name for name in MODULES if name in arguments[:_MODULE_WITHIN]), "")
+        whose = Places.parse(arguments) if module else None
+        process = Process.of(pid) if whose else None
+        if whose and process:
+            yield Part(Kind.PROCESS, f"{pid} {module}", process, module), whose
+
+
+def _names(places: Places) -> tuple[str, Path]:
+    return places.cluster, places.state
 
 
 def _command(pid: int) -> str:

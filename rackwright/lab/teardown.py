@@ -52,6 +52,7 @@ def take_down(places: Places, tell: Callable[[str], None]) -> bool:
         return False
     if os.geteuid() != 0:
         raise _needs_root(places)
+    refuse_namesake(places)
     if not places.lab.exists():  # then the state folder, if there is one, is no lab's
         _clear_machine(places, tell)
         return True
@@ -164,6 +165,20 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink()
+
+
+def refuse_namesake(places: Places) -> None:
+    """Raise EnvironmentUnfit where a lab of that name lives that has another state folder."""
+    other = next(parts.namesakes(places), None)
+    if other is not None:
+        raise EnvironmentUnfit(
+            "a lab of this name is up that has its state elsewhere",
+            code="LAB018",
+            where=places.cluster,
+            got=str(other.state),
+            expected=str(places.state),
+            hint=f"set XDG_STATE_HOME to {other.state.parents[1]}, or name the cluster otherwise",
+        )
 
 
 def busy(places: Places) -> EnvironmentUnfit:

@@ -96,6 +96,7 @@ def up(wanted: Wanted, tell: Callable[[str], None]) -> Report:
         EnvironmentUnfit: the machine lacks something, another lab of that name is up, or a step failed.
     """
     world, places = wanted.world, wanted.world.places
+    teardown.refuse_namesake(places)
     doctor.require(doctor.Ground(world, Path(world.image)))
     places.lab.mkdir(parents=True, exist_ok=True, mode=0o700)
     with processes.exclusive(places.lab) as free:

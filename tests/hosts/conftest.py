@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.lab import snapshot
+from rackwright.lab import parts
 from rackwright.lab.up import image
 from tests.hosts.lab import Lab, write_spec
 
@@ -36,7 +36,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("lab")
     lab = Lab("lab-test", write_spec(folder / "clusters", "lab-test", "10.87"), folder / "state")
-    before = snapshot.take()
     try:
         lab.up()
         lab.rackwright("plan", str(lab.spec))
@@ -44,8 +43,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield lab
     finally:
         lab.down()
-    left = snapshot.compare(before, snapshot.take())
-    assert [one for one in left if one.kind != "process"] == []  # other tests of the run start some
+    assert parts.find(lab.places) == []
 
 
 @pytest.fixture

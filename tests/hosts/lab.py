@@ -72,11 +72,13 @@ class Lab:
         name: of the cluster.
         spec: its spec.
         state_home: XDG_STATE_HOME of all its commands.
+        within: what they run in: ``nsenter …``.
     """
 
     name: str
     spec: Path
     state_home: Path
+    within: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -91,7 +93,7 @@ class Lab:
         return open_cluster(self.spec).plan
 
     def command(self, *words: str) -> list[str]:
-        return [str(Path(sys.executable).with_name("rackwright")), *words]
+        return [*self.within, str(Path(sys.executable).with_name("rackwright")), *words]
 
     def rackwright(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command line to its end, which must be that exit code."""

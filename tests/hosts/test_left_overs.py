@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 import uuid
@@ -42,13 +43,24 @@ def test_nothing_remains_of_a_lab_that_was_used(small_lab: Lab) -> None:
 
 
 def _left_by(lab: Lab, before: snapshot.Snapshot, *kinds: str) -> list[str]:
-    """Differences; of processes those that have the lab's environment, or ids of their own."""
+    """Differences, but for what other labs and other programs of this machine do meanwhile."""
     left = [one for one in snapshot.compare(before, snapshot.take()) if not kinds or one.kind in kinds]
-    return [str(one) for one in left if one.kind != "process" or _is_of(lab, int(one.name.partition(".")[0]))]
+    return [str(one) for one in left if not _is_somebody_elses(lab, one, before)]
+
+
+def _is_somebody_elses(lab: Lab, one: snapshot.Difference, before: snapshot.Snapshot) -> bool:
+    if one.kind == "process":
+        return not _is_of(lab, int(one.name.partition(".")[0]))
+    runs = Path("/run/rackwright")
+    there = {path.name for path in runs.glob("*/")} | {
+        Path(name).name for name in before["file"] if Path(name).parent == runs
+    }
+    marks = (mark for name in there - {lab.name} for mark in (f"rw-{name}", f"/{name}"))
+    return any(re.search(rf"{re.escape(mark)}(?![a-z0-9-])", str(one)) for mark in marks)
 
 
 def _is_of(lab: Lab, pid: int) -> bool:
-    """Other programs of this machine come and go meanwhile."""
+    """Whether a process has the lab's environment, or process ids of its own."""
     try:
         environment = (processes.PROC / str(pid) / "environ").read_bytes()
         ids = (processes.PROC / str(pid) / "ns/pid").readlink()

@@ -162,3 +162,11 @@ def test_a_host_nobody_knows_the_key_of_is_not_logged_in_to(lab: Lab) -> None:
         console.write_text(kept)
         if known:
             observed.write_text(known)
+
+
+def test_two_commands_at_one_lab_at_once_are_one_too_many(small_lab: Lab) -> None:
+    small_lab.places.lab.mkdir(parents=True)
+    with processes.exclusive(small_lab.places.lab):
+        _refused(small_lab, "LAB010")
+        _refused(small_lab, "LAB010", "lab", "down", small_lab.name)
+    assert not small_lab.places.world.exists()

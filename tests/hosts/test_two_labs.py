@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.lab import parts
+from tests.hosts.lab import write_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,3 +47,19 @@ def test_a_lab_in_the_range_of_another_is_refused_and_nothing_is_made(
     assert parts.find(other.places) == []
     assert not other.places.state.exists()
     assert lab.up()["made"] == []
+
+
+def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(
+    lab: Lab, make_lab: Callable[[str, str], Lab]
+) -> None:
+    namesake = make_lab("lab-test-d", "10.89")
+    namesake = replace(
+        namesake, name=lab.name, spec=write_spec(namesake.spec.parent / "x", lab.name, "10.89")
+    )
+    before = parts.find(lab.places)
+    for words in (("up", str(namesake.spec)), ("down", lab.name)):
+        refused = str(namesake.json("lab", *words, code=2))
+        assert "LAB018" in refused
+        assert str(lab.places.state) in refused
+    assert parts.find(lab.places) == before
+    assert not namesake.state_home.exists()
