@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import signal
+import socket
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -219,3 +220,32 @@ def exclusive(folder: Path) -> Iterator[bool]:
         yield True
     finally:
         os.close(handle)
+
+
+class StillHeld(Exception):
+    """Somebody else has held a lock for too long."""
+
+
+@contextlib.contextmanager
+def machine_wide(name: str, seconds: float) -> Iterator[None]:
+    """Hold a name alone on this machine, without a file: an abstract socket, gone with its holder.
+
+    Args:
+        name: what is held.
+        seconds: how long to wait for it.
+
+    Raises:
+        StillHeld: another process has it still.
+    """
+    end = time.monotonic() + seconds
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as held:
+        while True:
+            try:
+                held.bind(f"\0{name}")
+            except OSError:
+                if time.monotonic() > end:
+                    raise StillHeld(name) from None
+                time.sleep(_POLL_S)
+            else:
+                break
+        yield

@@ -184,7 +184,7 @@ def refuse_namesake(places: Places) -> None:
 def busy(places: Places) -> EnvironmentUnfit:
     """Another command has this lab in hand."""
     return EnvironmentUnfit(
-        "another `lab up` or `lab down` of this lab is at work",
+        "another `lab up` or `lab down` is at work",
         code="LAB010",
         where=places.cluster,
         hint="wait until it has ended",

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from rackwright.plan.model import Plan
     from rackwright.spec.credentials import Credentials
 
+_ONE_AT_A_TIME = "rackwright lab up"
+_OTHERS_WITHIN_S = 300.0
 _READY_WITHIN_S = 60.0
 _BUILT_WITHIN_S = 300.0
 _LOG_BYTES = 500
@@ -95,6 +97,15 @@ def up(wanted: Wanted, tell: Callable[[str], None]) -> Report:
     Raises:
         EnvironmentUnfit: the machine lacks something, another lab of that name is up, or a step failed.
     """
+    try:
+        # Of two labs in one range, the second must see the first one's routes.
+        with processes.machine_wide(_ONE_AT_A_TIME, _OTHERS_WITHIN_S):
+            return _up(wanted, tell)
+    except processes.StillHeld:
+        raise teardown.busy(wanted.world.places) from None
+
+
+def _up(wanted: Wanted, tell: Callable[[str], None]) -> Report:
     world, places = wanted.world, wanted.world.places
     teardown.refuse_namesake(places)
     doctor.require(doctor.Ground(world, Path(world.image)))

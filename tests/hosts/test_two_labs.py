@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -63,3 +64,18 @@ def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(
         assert str(lab.places.state) in refused
     assert parts.find(lab.places) == before
     assert not namesake.state_home.exists()
+
+
+def test_of_two_labs_in_one_range_that_are_made_at_once_one_is_refused(
+    make_lab: Callable[[str, str], Lab],
+) -> None:
+    labs = [make_lab(name, "10.88") for name in ("lab-test-e", "lab-test-f")]
+    null = subprocess.DEVNULL
+    commands = [
+        subprocess.Popen(
+            lab.command("lab", "up", str(lab.spec)), env=lab.environment, stdout=null, stderr=null
+        )
+        for lab in labs
+    ]
+    assert sorted(command.wait(120) for command in commands) == [0, 2]
+    assert sorted(bool(parts.find(lab.places)) for lab in labs) == [False, True]

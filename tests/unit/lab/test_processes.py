@@ -120,3 +120,22 @@ def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
         assert (first, second) == (True, False)
     with processes.exclusive(tmp_path) as again:
         assert again
+
+
+def test_a_name_is_held_by_one_process_of_the_machine_and_goes_with_it() -> None:
+    name = f"rackwright test {os.getpid()}"
+    program = f"""
+from rackwright.lab import processes
+import time
+with processes.machine_wide({name!r}, 0):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(processes.StillHeld), processes.machine_wide(name, 0.1):
+            pass
+        holder.kill()
+    with processes.machine_wide(name, 10):
+        pass
