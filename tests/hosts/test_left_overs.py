@@ -16,6 +16,7 @@ from rackwright.lab import cgroups, parts, processes, snapshot
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import NETNS
+from rackwright.lab.protocol import Request, Verb, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,6 +103,26 @@ def test_a_lab_goes_without_the_python_environment(small_lab: Lab) -> None:
     subprocess.run(bare, env=small_lab.environment, cwd=repository, check=True, capture_output=True)
     assert parts.find(small_lab.places) == []
     assert not small_lab.places.state.exists()
+
+
+def test_what_the_spec_wants_elsewhere_goes_too_and_what_was_there_stays(small_lab: Lab) -> None:
+    folder = small_lab.spec.parent
+    spec = small_lab.spec.read_text().replace('"state:console"', f"{folder}/logs/consoles")
+    spec = spec.replace("state:secrets/bmc.csv", "file:keys/bmc.csv").replace(
+        "state:bmc-ca.pem", "file:keys/ca.pem"
+    )
+    small_lab.spec.write_text(spec)
+    (folder / "logs").mkdir()
+    (folder / "logs" / "other").touch()
+    small_lab.up()
+    ask(small_lab.places.socket, Request(Verb.ON, "node-001"))
+    assert (folder / "keys/bmc.csv").stat().st_mode & 0o777 == 0o600
+    assert (folder / "keys/ca.pem").exists()
+    assert "power on" in (folder / "logs/consoles/node-001.log").read_text()
+    small_lab.down()
+    assert sorted(path.name for path in folder.rglob("*")) == sorted(
+        [small_lab.spec.name, "assets", "lab.csv", "logs", "other"]
+    )
 
 
 def test_a_stranger_in_a_namespace_of_the_lab_is_named_and_not_killed(small_lab: Lab) -> None:
