@@ -113,7 +113,7 @@ def open_stack(name: StackName, plan: Plan, folders: Folders) -> Open:
     )
     try:
         stack = _selected(name, workspace)
-        _configure(stack, _settings(name, folders))
+        _configure(stack, name.settings, _settings(name, folders))
     except CommandError as error:
         raise refused(str(name), error) from None
     return Open(name, stack, command, folders, variables)
@@ -128,8 +128,9 @@ def _selected(name: StackName, workspace: LocalWorkspace) -> Stack:
         return Stack.create(name.stack, workspace)
 
 
-def _configure(stack: Stack, wanted: Mapping[str, str]) -> None:
-    there = stack.workspace.stack_settings(stack.name).config or {}
+def _configure(stack: Stack, settings: Path, wanted: Mapping[str, str]) -> None:
+    """Settings that are gone (a new checkout, ``git clean``) are written anew; the engine knows the salt."""
+    there = (stack.workspace.stack_settings(stack.name).config or {}) if settings.exists() else {}
     if any(there.get(key) != value for key, value in wanted.items()):
         stack.set_all_config({key: ConfigValue(value) for key, value in wanted.items()})
 

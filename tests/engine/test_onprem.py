@@ -169,6 +169,15 @@ def test_destroy_forgets_without_asking_and_powers_nothing_off(make_site: Callab
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
 
 
+def test_settings_of_a_stack_that_are_gone_are_written_again(make_site: Callable[..., Site]) -> None:
+    """A second checkout, or ``git clean``: the state is there, the ignored settings are not."""
+    site = make_site()
+    site.run("up", "--yes")
+    site.settings.unlink()
+    assert site.stack("up", "--yes")["changes"] == []
+    assert site.settings.exists()
+
+
 def test_plain_pulumi_works_in_the_stack_folder(make_site: Callable[..., Site]) -> None:
     site = make_site()
     site.run("stacks", "init")

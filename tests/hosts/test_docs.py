@@ -15,6 +15,8 @@ from rackwright import paths
 from tests.doubles.transcript import Block, blocks, shows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.hosts.lab import Lab
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -71,14 +73,20 @@ def _steps(block: Block, lab: Lab) -> list[tuple[str, str]]:
     return [(_meant(f"{command}\n", lab).rstrip(), _meant(shown, lab)) for command, shown in block.steps()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
-def test_commands_do_what_the_page_shows(page: Path, lab: Lab) -> None:
+@pytest.fixture(scope="module")
+def powered(lab: Lab) -> Iterator[Lab]:
+    """The lab with all hosts on; what `up` writes into the checkout goes with it."""
     lab.rackwright("up", str(lab.spec), "--yes")
-    steps = [step for block in blocks(page) if block.mark == "lab" for step in _steps(block, lab)]
-    try:
-        outputs = _outputs([command for command, _ in steps], lab)
-    finally:
-        (paths.repository() / "stacks" / "onprem" / f"Pulumi.{lab.name}-hall.yaml").unlink(missing_ok=True)
+    for slot in lab.states():
+        lab.wait(slot, "on")
+    yield lab
+    (paths.repository() / "stacks" / "onprem" / f"Pulumi.{lab.name}-hall.yaml").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.name))
+def test_commands_do_what_the_page_shows(page: Path, powered: Lab) -> None:
+    steps = [step for block in blocks(page) if block.mark == "lab" for step in _steps(block, powered)]
+    outputs = _outputs([command for command, _ in steps], powered)
     assert len(outputs) == len(steps)
     for (command, shown), (status, output) in zip(steps, outputs, strict=True):
         assert status == 0, f"$ {command}\n{output}"
