@@ -5,11 +5,10 @@ Nothing is remembered: a host is on while its supervisor lives, wherever labd wa
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import sys
 import threading
-from collections import defaultdict
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +23,7 @@ from rackwright.render.boot import site_folder
 if TYPE_CHECKING:
     from rackwright.lab.model import World
 
+_ON_WITHIN_S = 60.0
 _OFF_WITHIN_S = 20.0
 _SSH_PORT = 22
 _LISTENING = "0A"
@@ -46,7 +46,7 @@ class Hosts:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks = {host.slot: threading.Lock() for host in world.hosts}
 
     def state(self, slot: str) -> State:
         """Power of a host now."""
@@ -107,26 +107,14 @@ class Hosts:
         machine = self._machine(slot)
         self._end_rest(machine)
         log = machine.places.logs / f"host.{slot}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as errors:
-            started = subprocess.Popen(
-                ["unshare", "--mount", "--propagation", "slave", *command_line(machine)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                start_new_session=True,
-            )
-        assert started.stdout is not None  # noqa: S101 (Popen was asked for it)
-        with started.stdout as answer:
-            said = answer.read().strip()
-        threading.Thread(target=started.wait, daemon=True).start()
-        if said != supervisor.READY and started.wait() != supervisor.ALREADY_ON:
+        pid, said = processes.start(command_line(machine), log, _ON_WITHIN_S)
+        threading.Thread(target=os.waitpid, args=(pid, 0), daemon=True).start()
+        if said not in (supervisor.READY, supervisor.ALREADY_ON):
             raise EnvironmentUnfit(
                 "a host does not start",
                 code="LAB005",
                 where=slot,
-                got=said or f"exit code {started.returncode}",
+                got=said or "no word",
                 hint=f"see {log} and {machine.console}",
             )
 
@@ -159,8 +147,9 @@ class Hosts:
 
 
 def command_line(machine: Machine) -> list[str]:
-    """A supervisor."""
-    return [sys.executable, "-I", "-m", supervisor.MODULE, *machine.arguments()]
+    """A supervisor in a mount namespace of its own; what is unmounted outside goes in there too."""
+    python = (sys.executable, "-I", "-m", supervisor.MODULE)
+    return ["unshare", "--mount", "--propagation", "slave", *python, *machine.arguments()]
 
 
 def _does_not_end(slot: str, got: str) -> EnvironmentUnfit:

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import signal
 import socket
 import time
@@ -177,6 +178,38 @@ def spawn(command: Sequence[str], log: Path, *, stdout: int | None = None) -> in
     finally:
         os.close(messages)
         os.close(nothing)
+
+
+def start(command: Sequence[str], log: Path, seconds: float) -> tuple[int, str]:
+    """Start a program as `spawn` does, and hear what it says until it closes its standard output.
+
+    Args:
+        command: the program and its arguments.
+        log: where its messages go.
+        seconds: how long to listen at most.
+
+    Returns:
+        Its process id, and what it said.
+    """
+    reader, writer = os.pipe()
+    try:
+        try:
+            pid = spawn(command, log, stdout=writer)
+        finally:
+            os.close(writer)
+        return pid, _heard(reader, seconds)
+    finally:
+        os.close(reader)
+
+
+def _heard(reader: int, seconds: float) -> str:
+    said, end = b"", time.monotonic() + seconds
+    while select.select([reader], [], [], max(0.0, end - time.monotonic()))[0]:
+        more = os.read(reader, 1024)
+        if not more:
+            break
+        said += more
+    return said.decode(errors="replace").strip()
 
 
 class AlreadyRuns(Exception):

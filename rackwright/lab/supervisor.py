@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MODULE = "rackwright.lab.supervisor"
-READY = "ready"
+READY, ALREADY_ON = "ready", "already on"
 POST_S = 2.0
 """facts/lab.md §1: a boot must be later than its request by more than Slurm's rounding."""
 REBOOT = 133
 """What systemd-nspawn exits with when the host asks for a reboot (facts/lab.md §1)."""
 FSCK_REPAIRED = 1
-ALREADY_ON = 75
 _OWN_NET_SETTINGS = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
 """Sysctls of its network namespace are the host's to set."""
 _NSPAWN_STATE = Path("/run/systemd")
@@ -102,7 +101,8 @@ def main(arguments: Sequence[str]) -> NoReturn:
     try:
         processes.claim_pid_file(machine.places.host_pid(machine.slot))
     except processes.AlreadyRuns:
-        sys.exit(ALREADY_ON)
+        sys.stdout.write(f"{ALREADY_ON}\n")
+        sys.exit(0)
     try:
         prepare(machine)
     except (EnvironmentUnfit, OSError) as error:

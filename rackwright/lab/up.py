@@ -6,10 +6,7 @@ verifies, a run after a crash repairs.
 
 from __future__ import annotations
 
-import os
-import select
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -212,27 +209,10 @@ def _daemon(places: Places) -> Iterator[str]:
 
 def _start_daemon(places: Places) -> None:
     log = places.logs / "labd.log"
-    reader, writer = os.pipe()
-    try:
-        command = [sys.executable, "-I", "-m", labd.MODULE, *places.arguments()]
-        processes.spawn(command, log, stdout=writer)
-        os.close(writer)
-        said = _read_to_end(reader, _READY_WITHIN_S)
-    finally:
-        os.close(reader)
-    if said.strip() != labd.READY:
+    command = [sys.executable, "-I", "-m", labd.MODULE, *places.arguments()]
+    _, said = processes.start(command, log, _READY_WITHIN_S)
+    if said != labd.READY:
         raise _no_daemon(places, log.read_text(errors="replace")[-_LOG_BYTES:].strip() or "no word")
-
-
-def _read_to_end(reader: int, seconds: float) -> str:
-    """What comes until the other side closes, or the time is over."""
-    said, end = b"", time.monotonic() + seconds
-    while select.select([reader], [], [], max(0.0, end - time.monotonic()))[0]:
-        more = os.read(reader, 1024)
-        if not more:
-            break
-        said += more
-    return said.decode(errors="replace")
 
 
 def _no_daemon(places: Places, got: str) -> EnvironmentUnfit:

@@ -139,31 +139,29 @@ def _hosts(
     places: Places,
 ) -> Iterator[Host]:
     """A machine for each slot whose machine the factory has delivered."""
-    numbers = {name: number for number, name in enumerate(halls)}
-    delivered = (
-        (pool_name, pool, slot, slot.asset)
-        for pool_name, pool in plan.pools.items()
-        for slot in pool.slots.values()
-        if slot.asset is not None
-    )
-    for number, (pool_name, pool, slot, asset) in enumerate(delivered):
-        hall = halls[pool.site]
+    bridges = {name: _hall_segment(number, MANAGEMENT) for number, name in enumerate(halls)}
+    for number, (pool, slot, asset) in enumerate(_delivered(plan)):
+        site = plan.pools[pool].site
         yield Host(
             slot=slot.name,
             number=number,
-            pool=pool_name,
-            site=pool.site,
-            roles=tuple(pool.roles),
+            pool=pool,
+            site=site,
+            roles=tuple(plan.pools[pool].roles),
             serial=asset.serial,
             uuid=str(uuid.uuid5(uuid.NAMESPACE_OID, f"{places.cluster} {asset.serial}")),
             bmc_address=slot.addresses[BMC].partition("/")[0],
-            bmc_port=hall.bmc.port,
-            console=str(_console(hall, slot, spec, places)),
-            nics=(
-                _boot_nic(pool, asset, numbers[pool.site]),
-                *_rail_nics(plan, slot, rails),
-            ),
+            bmc_port=halls[site].bmc.port,
+            console=str(_console(halls[site], slot, spec, places)),
+            nics=(_boot_nic(plan.pools[pool], asset, bridges[site]), *_rail_nics(plan, slot, rails)),
         )
+
+
+def _delivered(plan: Plan) -> Iterator[tuple[str, Slot, Asset]]:
+    for name, pool in plan.pools.items():
+        for slot in pool.slots.values():
+            if slot.asset is not None:
+                yield name, slot, slot.asset
 
 
 def _console(hall: OnpremSitePlan, slot: Slot, spec: Path, places: Places) -> Path:
@@ -172,12 +170,8 @@ def _console(hall: OnpremSitePlan, slot: Slot, spec: Path, places: Places) -> Pa
     return folder / f"{slot.name}.log"
 
 
-def _boot_nic(pool: PoolPlan, asset: Asset, hall: int) -> Nic:
-    return Nic(
-        interface=pool.management_interface or BOOT_INTERFACE,
-        mac=asset.boot_mac,
-        segment=_hall_segment(hall, MANAGEMENT),
-    )
+def _boot_nic(pool: PoolPlan, asset: Asset, bridge: str) -> Nic:
+    return Nic(interface=pool.management_interface or BOOT_INTERFACE, mac=asset.boot_mac, segment=bridge)
 
 
 def _rail_nics(plan: Plan, slot: Slot, rails: dict[tuple[str, int], Segment]) -> Iterator[Nic]:
