@@ -99,7 +99,19 @@ def prepare_all(spec: Path, stack: str, plan_file: Path | None = None) -> Prepar
         _refuse_other(prepared.plan, plan_file, spec)
     if not stack:
         _refuse_unbuilt(prepared.plan)
+    if not prepared.stacks:
+        raise NotProvisionable(
+            "there is no host to bring up",
+            where=prepared.plan.cluster.name,
+            got=_undelivered(prepared.plan) or "no on-prem site",
+            expected="asset rows of what the factory delivered",
+            hint="add the assets to the pool's asset file, then plan again",
+        )
     return prepared
+
+
+def _undelivered(plan: Plan) -> str:
+    return "\n".join(f"{pool}: no asset yet for {numbers}" for pool, numbers in plan.undelivered.items())
 
 
 def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
@@ -153,6 +165,8 @@ def consent(question: str, *, yes: bool) -> None:
 def run(operation: Operation, prepared: Prepared, console: Console) -> int:
     """Run an operation on every chosen stack, print the answer, and return the exit code."""
     reports = []
+    if prepared.plan.undelivered and operation in (Operation.UP, Operation.PREVIEW):
+        console.message(_undelivered(prepared.plan))
     for name in prepared.stacks:
         console.message(f"{name}: {operation.value}")
         reports.append(operate(operation, name, prepared.plan, prepared.folders, console.message))

@@ -35,9 +35,9 @@ _E = TypeVar("_E", bound=BaseException)
 class Limits:
     """How long a controller may take, seconds."""
 
-    connect_s: float = 3
+    connect_s: float = 4
     """Until TCP is up, and then until TLS is."""
-    silence_s: float = 5
+    silence_s: float = 6
     """Without a byte of an answer."""
     request_s: float = 8
     """For one whole answer, however it trickles."""

@@ -1,0 +1,107 @@
+"""Secrets that must turn up nowhere, and the search for them: in files, in texts, on command lines."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SAMPLE_S = 0.05
+
+
+def make(name: str) -> str:
+    """A fresh secret that each encoding changes."""
+    return f"{name}-{secrets.token_hex(12)}/+ä"
+
+
+def forms(secret: str) -> dict[bytes, str]:
+    """Every way in which a secret could be written down."""
+    raw = secret.encode()
+    found = {
+        raw: "raw",
+        raw.hex().encode(): "hex",
+        raw.hex().upper().encode(): "hex",
+        quote(secret, safe="").encode(): "URL-encoded",
+        quote(secret).encode(): "URL-encoded",
+        secret.encode("unicode_escape"): "escaped",
+    }
+    for before in range(3):
+        found |= dict.fromkeys(_within_base64(raw, before), "base64")
+    return found
+
+
+def _within_base64(raw: bytes, before: int) -> Iterable[bytes]:
+    """What base64 makes of it behind that many other bytes, without what depends on its neighbours."""
+    encoded = base64.b64encode(b"\0" * before + raw)
+    inner = encoded[4 if before else 0 : -4]
+    return (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
+
+
+class Search:
+    """Where secrets turned up.
+
+    Args:
+        wanted: name of each secret → its text.
+    """
+
+    def __init__(self, wanted: dict[str, str]) -> None:
+        self._forms = {
+            form: f"{name}, {how}" for name, text in wanted.items() for form, how in forms(text).items()
+        }
+        self.found: set[str] = set()
+
+    def text(self, content: str | bytes, where: str) -> None:
+        """Look through what was printed."""
+        raw = content.encode() if isinstance(content, str) else content
+        self.found |= {f"{where}: {name}" for form, name in self._forms.items() if form in raw}
+
+    def files(self, folder: Path, without: Iterable[Path] = ()) -> None:
+        """Look through every file below a folder, and at its name."""
+        known = set(without)
+        for path in folder.rglob("*"):
+            self.text(str(path), "a name")
+            if path.is_file() and path not in known:
+                self.text(path.read_bytes(), str(path))
+
+    def command_lines(self) -> Sampling:
+        """Look at every command line of the machine, again and again while it is entered."""
+        return Sampling(self)
+
+
+class Sampling:
+    """Reads /proc in a thread."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._over = threading.Event()
+        self._seen: set[bytes] = set()
+        self._thread = threading.Thread(target=self._sample)
+
+    @property
+    def programs(self) -> set[str]:
+        """Programs that were seen."""
+        return {line.split(b"\0")[0].decode() for line in self._seen if line}
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+        for line in self._seen:
+            self._search.text(line, f"command line of {line.split(bytes(1))[0].decode()}")
+
+    def _sample(self) -> None:
+        while not self._over.wait(SAMPLE_S):
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    self._seen.add((process / "cmdline").read_bytes())
+                except OSError:
+                    continue
