@@ -58,7 +58,7 @@ def look(slot: str, host: WantedHost, access: Access) -> FoundHost:
         SubjectFailed: not this machine, or not reached.
     """
     with machine(slot, host.bmc_address, host.serial, access) as found:
-        return _found(host, power="on" if found.on else "off")
+        return _found(host, "on" if found.on else "off", found_serial=host.serial)
 
 
 def _note(error: SubjectFailed) -> FailureNote:
