@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from rackwright.provision.onprem.changes import changes, drift
@@ -12,19 +10,21 @@ from rackwright.provision.onprem.model import FailureNote, FoundHost, WantedHost
 _NOTE = FailureNote(code="BMC001", cause="no answer", hint="look")
 
 
-def _wanted(**differing: Any) -> WantedHost:
-    host = {
-        "bmc_address": "10.1.0.16",
-        "serial": "S1",
-        "boot_mac": "02:00:00:00:00:01",
-        "held": "",
-        "power": "on",
-    }
-    return WantedHost(**host | differing)
+_HOST = {
+    "bmc_address": "10.1.0.16",
+    "serial": "S1",
+    "boot_mac": "02:00:00:00:00:01",
+    "held": "",
+    "power": "on",
+}
 
 
-def _found(**differing: Any) -> FoundHost:
-    return FoundHost(**{**_wanted().model_dump(), "found_serial": "S1", **differing})
+def _wanted(**differing: object) -> WantedHost:
+    return WantedHost.model_validate({**_HOST, **differing})
+
+
+def _found(**differing: object) -> FoundHost:
+    return FoundHost.model_validate({**_HOST, "found_serial": "S1", **differing})
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,6 @@ from rackwright.provision.command import Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Engine = Callable[[str], Command]
 
@@ -91,8 +91,7 @@ def test_what_a_killed_engine_leaves_in_its_session_ends_too(engine: Engine, tmp
 
 def _lives(pid: int) -> bool:
     try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
 

@@ -6,14 +6,11 @@ import json
 import os
 import socket
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from rackwright.provision.locks import holders, release_dead
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HERE = socket.gethostname()
 
@@ -68,8 +65,7 @@ def test_a_living_engine_keeps_its_lock(tmp_path: Path) -> None:
 
 
 def _command_line(pid: int) -> bytes:
-    with open(f"/proc/{pid}/cmdline", "rb") as file:
-        return file.read()
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_a_lock_of_another_machine_stays(tmp_path: Path, dead: int) -> None:
