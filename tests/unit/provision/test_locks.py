@@ -56,7 +56,7 @@ def test_a_living_engine_keeps_its_lock(tmp_path: Path) -> None:
     with subprocess.Popen(
         ["bash", "-c", "exec -a /opt/pulumi/pulumi sleep 60"], stdout=subprocess.PIPE
     ) as engine:
-        while b"sleep" in _command_line(engine.pid) and b"bash" in _command_line(engine.pid):
+        while not _command_line(engine.pid).startswith(b"/opt/pulumi/pulumi"):
             pass
         file = _lock(tmp_path, engine.pid)
         assert release_dead(tmp_path, "onprem", "t-hall") == []
