@@ -46,7 +46,14 @@ class PowerFeed(Model):
 class Access(Model):
     """How the controller reaches hosts, and where console servers write what hosts print."""
 
-    bastion: Annotated[str | None, in_place(_READ)] = None
+    bastion: Annotated[
+        str | None,
+        form(
+            r"^([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$",
+            "a jump host as ssh takes it: `host`, `user@host` or `user@host:port`",
+        ),
+        in_place(_READ),
+    ] = None
     user: Annotated[Name, rolling("the login user of every host")] = "rackwright"
     console_logs: Annotated[
         str,
