@@ -16,7 +16,7 @@ from rackwright.plan.model import OnpremSitePlan
 from rackwright.spec.references import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rackwright.inventory.console import Reading
     from rackwright.inventory.keys import Acceptance
@@ -71,18 +71,25 @@ def _read_and_wait(plan: Plan, spec_folder: Path, observed: Observed, wait: Wait
         for site, slot in expected(plan)
         if not slot.burst and slot.name not in observed.slots and _is_booting(readings[slot.name])
     }
+    _wait_for(pending, readings, logs, wait)
+    return readings
+
+
+def _wait_for(
+    pending: dict[str, str], readings: dict[str, Reading], logs: Mapping[str, ConsoleLogs], wait: Wait
+) -> None:
+    """Read the logs of the pending (slot → site) again and again, until nothing is left to wait for."""
     deadline = time.monotonic() + wait.seconds
     told = 0
-    while pending and time.monotonic() < deadline:
+    while pending and (left := deadline - time.monotonic()) > 0:
         if told != len(pending):
             told = len(pending)
             wait.tell(f"waiting for the keys of {told} of {len(readings)} hosts, first {next(iter(pending))}")
-        time.sleep(min(POLL_SECONDS, max(0.0, deadline - time.monotonic())))
+        time.sleep(min(POLL_SECONDS, left))
         for slot in list(pending):
             readings[slot] = logs[pending[slot]].read(slot)
             if not _is_booting(readings[slot]):
                 del pending[slot]
-    return readings
 
 
 def _is_booting(reading: Reading) -> bool:
