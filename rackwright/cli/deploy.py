@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.canonical import Json
-    from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
     from rackwright.provision.report import Report
     from rackwright.provision.stacks import StackName
@@ -43,15 +42,13 @@ if TYPE_CHECKING:
 SCHEMA = "rackwright/stacks/1"
 
 
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """A cluster whose plan is as its spec says, written where the stacks read it."""
+    """A plan that is as its spec says, and the stacks of it that a user chose."""
 
-    def __init__(self, cluster: Cluster, stacks: Sequence[StackName]) -> None:
-        self.plan = cluster.plan
-        self.stacks = stacks
-        self.folders = Folders(
-            spec=cluster.loaded.path.parent.resolve(), state=paths.state(self.plan.cluster.name)
-        )
+    plan: Plan
+    stacks: Sequence[StackName]
+    folders: Folders
 
     def write(self) -> None:
         """Write the plan where stacks read it."""
@@ -84,7 +81,8 @@ def prepare(spec: Path, stack: str) -> Prepared:
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
-    return Prepared(cluster, chosen(cluster.plan, stack))
+    folders = Folders(spec=cluster.loaded.path.parent.resolve(), state=paths.state(cluster.plan.cluster.name))
+    return Prepared(cluster.plan, chosen(cluster.plan, stack), folders)
 
 
 def prepare_all(spec: Path, stack: str, plan_file: Path | None = None) -> Prepared:
