@@ -22,6 +22,8 @@ sys.path.insert(0, str(REPOSITORY))
 from tests.hosts.lab import write_spec  # noqa: E402 (found by the line above)
 
 NAME, RANGE = "lab-bench", "10.99"
+SETTINGS = REPOSITORY / "stacks" / "onprem" / f"Pulumi.{NAME}-hall.yaml"
+"""What `up` writes into the checkout for a plain `pulumi`."""
 STAGE = re.compile(r"^lab(?:-down)?: (?P<name>\S.*?) {2,}(?:done)? +(?:(?P<min>\d+) min )?(?P<s>[\d.]+) s$")
 
 
@@ -65,6 +67,7 @@ def main() -> None:
             show("make lab, again", stages("lab", spec, environment))
         finally:
             show("make lab-down", stages("lab-down", spec, environment))
+            SETTINGS.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
