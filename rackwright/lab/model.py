@@ -52,6 +52,8 @@ class Segment(Model):
 
     name: LinkName
     what: str
+    mac: str
+    """A bridge without one of its own takes that of a port, and another when that port goes."""
     mtu: int
     cidr: str
     """The range it carries; empty where no addresses are planned."""

@@ -68,7 +68,8 @@ def _forwarding(router: Namespace) -> Iterator[str]:
 def _bridge(router: Namespace, segment: Segment, have: Link | None) -> Iterator[str]:
     missing = [address for address in segment.addresses if have is None or address not in have.addresses]
     if have is None:
-        router.ip("link", "add", segment.name, "type", "bridge", "forward_delay", "0", "stp_state", "0")
+        bridge = ("type", "bridge", "forward_delay", "0", "stp_state", "0")
+        router.ip("link", "add", segment.name, "address", segment.mac, *bridge)
     for address in missing:
         router.ip("addr", "replace", address, "dev", segment.name)
     if have is None or missing or not have.up:

@@ -63,7 +63,7 @@ def world_of(plan: Plan, catalogue: Catalogue, spec: Path, image: Path, places: 
         image=str(image),
         disk_mib=DISK_MIB,
         memory_mib=MEMORY_MIB,
-        segments=(*_hall_segments(halls), *rails.values()),
+        segments=(*_hall_segments(plan.cluster.name, halls), *rails.values()),
         leg=_leg(halls),
         hosts=tuple(_hosts(plan, halls, rails, spec, places)),
     )
@@ -84,7 +84,7 @@ def _refuse_other_machines(plan: Plan, catalogue: Catalogue, spec: Path) -> None
         )
 
 
-def _hall_segments(halls: dict[str, OnpremSitePlan]) -> Iterator[Segment]:
+def _hall_segments(cluster: str, halls: dict[str, OnpremSitePlan]) -> Iterator[Segment]:
     for number, (name, hall) in enumerate(halls.items()):
         for network in (MANAGEMENT, BMC):
             plan = hall.networks[network]
@@ -92,6 +92,7 @@ def _hall_segments(halls: dict[str, OnpremSitePlan]) -> Iterator[Segment]:
             yield Segment(
                 name=_hall_segment(number, network),
                 what=f"{name} {network}",
+                mac=_mac(cluster, name, network),
                 mtu=plan.mtu,
                 cidr=plan.cidr,
                 addresses=(f"{plan.gateway}/{prefix}",),
@@ -112,6 +113,7 @@ def _rail_segments(plan: Plan) -> dict[tuple[str, int], Segment]:
             found[port.fabric, port.rail] = Segment(
                 name=f"rail{len(found)}",
                 what=f"{port.fabric} rail {port.rail}",
+                mac=_mac(plan.cluster.name, port.fabric, str(port.rail)),
                 mtu=fabric.mtu,
                 cidr=str(IPv4Network(port.address, strict=False)) if port.address else "",
             )

@@ -35,7 +35,7 @@ def _meant(text: str, lab: Lab) -> str:
         .replace("~/.local/state/rackwright/lab", str(lab.places.state))
         .replace("lab-hall", f"{lab.name}-hall")
         .replace("lab: 4 of 4", f"{lab.name}: 4 of 4")
-        .replace("10.77.", "10.87.")
+        .replace("10.77.", f"{lab.prefix}.")
     )
 
 

@@ -198,3 +198,4 @@ def _reinstall(lab: Lab, slot: str) -> None:
     lab.wait(slot, "off")
     lab.boot(slot)
     assert lab.host_key(slot) != before
+    lab.accept_key(slot)

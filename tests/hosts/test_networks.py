@@ -18,7 +18,7 @@ pytestmark = pytest.mark.lab
 RATE_MBIT = 100
 SENDER = """
 import socket, time
-with socket.create_connection(("10.87.16.18", 5001)) as rail:
+with socket.create_connection(("RECEIVER", 5001)) as rail:
     chunk, sent, start = b"x" * 65536, 0, time.monotonic()
     while time.monotonic() < start + 2:
         sent += rail.send(chunk)
@@ -28,7 +28,7 @@ with socket.create_connection(("10.87.16.18", 5001)) as rail:
 """
 RECEIVER = """
 import socket
-with socket.create_server(("10.87.16.18", 5001)) as server:
+with socket.create_server(("RECEIVER", 5001)) as server:
     peer, _ = server.accept()
     while peer.recv(65536):
         pass
@@ -38,15 +38,17 @@ with socket.create_server(("10.87.16.18", 5001)) as server:
 
 def test_nodes_reach_each_other_on_every_rail_and_by_name(lab: Lab) -> None:
     lab.boot("node-001", "node-002")
-    for address in ("10.87.16.18", "10.87.17.18", "node-002"):
+    for address in (f"{lab.prefix}.16.18", f"{lab.prefix}.17.18", "node-002"):
         lab.ssh("node-001", f"sudo ping -c 1 -W 5 {address}")
 
 
 def test_a_rail_is_as_fast_as_planned_and_no_faster(lab: Lab) -> None:
     lab.boot("node-001", "node-002")
-    receiver = f"systemd-run --quiet --collect python3 -c '{RECEIVER}'"
+    address = f"{lab.prefix}.16.18"
+    receive, send = (program.replace("RECEIVER", address) for program in (RECEIVER, SENDER))
+    receiver = f"systemd-run --quiet --collect python3 -c '{receive}'"
     lab.ssh("node-002", f"sudo {receiver}")
-    measured = float(lab.ssh("node-001", f"sleep 0.5; python3 -c '{SENDER}'"))
+    measured = float(lab.ssh("node-001", f"sleep 0.5; python3 -c '{send}'"))
     assert 0.6 * RATE_MBIT < measured < 1.1 * RATE_MBIT
 
 
@@ -76,8 +78,8 @@ def test_rails_are_networks_of_their_own(lab: Lab) -> None:
 def test_the_machine_has_one_link_and_routes_to_the_lab_and_forwards_nothing(lab: Lab) -> None:
     machine = Namespace()
     ours = sorted(route for route, link in machine.routes() if link == lab.places.leg and "/" in route)
-    assert ours == ["10.87.0.0/24", "10.87.1.0/24"]
-    assert machine.links()[lab.places.leg].addresses == ("10.87.0.2/24",)
+    assert ours == [f"{lab.prefix}.0.0/24", f"{lab.prefix}.1.0/24"]
+    assert machine.links()[lab.places.leg].addresses == (f"{lab.prefix}.0.2/24",)
     assert Path("/proc/sys/net/ipv4/ip_forward").read_text().strip() == "0"
 
 
@@ -106,8 +108,8 @@ def test_a_host_is_bounded_in_memory(lab: Lab) -> None:
     limits = [
         int(path.read_text())
         for pattern in (
-            "memory/rackwright/lab-test/node-001/memory.limit_in_bytes",
-            "rackwright/lab-test/node-001/memory.max",
+            f"memory/{lab.places.cgroup}/node-001/memory.limit_in_bytes",
+            f"{lab.places.cgroup}/node-001/memory.max",
         )
         for path in Path("/sys/fs/cgroup").glob(pattern)
     ]

@@ -64,7 +64,7 @@ def test_a_second_labd_does_not_run_beside_the_first(lab: Lab) -> None:
 def test_a_dead_bmc_comes_back_alone(lab: Lab) -> None:
     others = [processes.read_pid_file(lab.places.bmc_pid(slot)) for slot in ("head-001", "node-001")]
     _kill(lab.places.bmc_pid("node-002"))
-    assert lab.up()["made"] == ["BMC 10.87.1.18 (node-002)"]
+    assert lab.up()["made"] == [f"BMC {lab.prefix}.1.18 (node-002)"]
     assert lab.redfish("node-002").text("SerialNumber") == "LAB-0003"
     assert [processes.read_pid_file(lab.places.bmc_pid(slot)) for slot in ("head-001", "node-001")] == others
 
@@ -80,9 +80,10 @@ def test_a_pulled_cable_is_plugged_in_again_and_no_other_is_touched(lab: Lab) ->
     assert after.pop(near).rate_mbit == before.pop(near).rate_mbit
     assert after == before
     end = time.monotonic() + 30
-    while "10.87.17.17/24" not in lab.ssh("node-001", "ip -br -4 addr show r1") and time.monotonic() < end:
+    address = f"{lab.prefix}.17.17/24"
+    while address not in lab.ssh("node-001", "ip -br -4 addr show r1") and time.monotonic() < end:
         time.sleep(0.2)
-    lab.ssh("node-001", "sudo ping -c 1 -W 5 10.87.17.18")
+    lab.ssh("node-001", f"sudo ping -c 1 -W 5 {lab.prefix}.17.18")
 
 
 def test_a_host_whose_supervisor_is_killed_is_off(lab: Lab) -> None:
@@ -232,7 +233,8 @@ def test_a_crash_is_found_and_cleared_by_the_next_up(small_lab: Lab) -> None:
     _crash(small_lab)
     faults = small_lab.json("lab", "doctor", str(small_lab.spec))["missing"]
     assert isinstance(faults, list)
-    assert [fault["code"] for fault in faults] == ["LAB113"]
+    assert {fault["code"] for fault in faults} == {"LAB113"}
+    assert f"lab {small_lab.name} was cut off" in [fault["what"] for fault in faults]
 
     again = small_lab.up()
     cleared = again["cleared"]

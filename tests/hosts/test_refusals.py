@@ -82,12 +82,13 @@ def test_a_link_of_that_name_that_is_not_ours_is_refused(small_lab: Lab) -> None
 
 
 def test_a_route_of_the_machine_in_the_way_is_named(small_lab: Lab) -> None:
-    run("ip", "route", "add", "blackhole", "10.88.1.128/25")
+    bmcs, taken = f"{small_lab.prefix}.1.0/24", f"{small_lab.prefix}.1.128/25"
+    run("ip", "route", "add", "blackhole", taken)
     try:
-        assert "hall bmc 10.88.1.0/24 overlaps with 10.88.1.128/25" in _refused(small_lab, "LAB108")
+        assert f"hall bmc {bmcs} overlaps with {taken}" in _refused(small_lab, "LAB108")
         assert parts.find(small_lab.places) == []
     finally:
-        run("ip", "route", "del", "blackhole", "10.88.1.128/25")
+        run("ip", "route", "del", "blackhole", taken)
 
 
 def test_a_busy_port_is_named_and_the_other_bmcs_stay(small_lab: Lab) -> None:
@@ -97,12 +98,13 @@ def test_a_busy_port_is_named_and_the_other_bmcs_stay(small_lab: Lab) -> None:
     bmc.kill()
     processes.wait_gone([bmc], 10)
     within = f"--net={Namespace(small_lab.places.netns('router')).path}"
-    with _squatter("s = socket.create_server(('10.88.1.17', 443))", "nsenter", within) as squatter:
+    address = f"{small_lab.prefix}.1.17"
+    with _squatter(f"s = socket.create_server(({address!r}, 443))", "nsenter", within) as squatter:
         text = _refused(small_lab, "LAB112")
-        assert "10.88.1.17:443" in text
+        assert f"{address}:443" in text
         assert f"pid={squatter.pid}" in text
         assert small_lab.redfish("head-001").status == http.client.OK
-    assert small_lab.up()["made"] == ["BMC 10.88.1.17 (node-001)"]
+    assert small_lab.up()["made"] == [f"BMC {address} (node-001)"]
 
 
 def test_a_socket_of_somebody_else_is_named(small_lab: Lab) -> None:

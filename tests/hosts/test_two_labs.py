@@ -12,17 +12,17 @@ from rackwright.lab import parts
 from tests.hosts.lab import write_spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from tests.hosts.conftest import MakeLab
     from tests.hosts.lab import Lab
 
 pytestmark = pytest.mark.lab
 
 
 def test_two_labs_stand_side_by_side_and_one_goes_without_the_other(
-    make_lab: Callable[[str, str], Lab],
+    make_lab: MakeLab,
 ) -> None:
-    first, second = make_lab("lab-test-a", "10.88"), make_lab("lab-test-a-b", "10.89")
+    first = make_lab()
+    second = make_lab(name=f"{first.name}-b")
     for one in (first, second):
         one.up()
         one.rackwright("plan", str(one.spec))
@@ -36,27 +36,22 @@ def test_two_labs_stand_side_by_side_and_one_goes_without_the_other(
     assert second.up()["made"] == []
 
 
-def test_a_lab_in_the_range_of_another_is_refused_and_nothing_is_made(
-    lab: Lab, make_lab: Callable[[str, str], Lab]
-) -> None:
-    other = make_lab("lab-test-c", "10.87")
+def test_a_lab_in_the_range_of_another_is_refused_and_nothing_is_made(lab: Lab, make_lab: MakeLab) -> None:
+    other = make_lab(like=lab, name=f"{lab.name}-c")
     refused = other.json("lab", "up", str(other.spec), code=2)
     assert refused["schema"] == "rackwright/error/1"
     text = str(refused)
     assert "LAB108" in text
-    assert "10.87.0.0/24 overlaps with 10.87.0.0/24 on rw-lab-test" in text
+    management = f"{lab.prefix}.0.0/24"
+    assert f"{management} overlaps with {management} on {lab.places.leg}" in text
     assert parts.find(other.places) == []
     assert not other.places.state.exists()
     assert lab.up()["made"] == []
 
 
-def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(
-    lab: Lab, make_lab: Callable[[str, str], Lab]
-) -> None:
-    namesake = make_lab("lab-test-d", "10.89")
-    namesake = replace(
-        namesake, name=lab.name, spec=write_spec(namesake.spec.parent / "x", lab.name, "10.89")
-    )
+def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(lab: Lab, make_lab: MakeLab) -> None:
+    other = make_lab()
+    namesake = replace(other, name=lab.name, spec=write_spec(other.spec.parent / "x", lab.name, other.prefix))
     before = parts.find(lab.places)
     for words in (("up", str(namesake.spec)), ("down", lab.name)):
         refused = str(namesake.json("lab", *words, code=2))
@@ -67,9 +62,10 @@ def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(
 
 
 def test_of_two_labs_in_one_range_that_are_made_at_once_one_is_refused(
-    make_lab: Callable[[str, str], Lab],
+    make_lab: MakeLab,
 ) -> None:
-    labs = [make_lab(name, "10.88") for name in ("lab-test-e", "lab-test-f")]
+    first = make_lab()
+    labs = [first, make_lab(like=first, name=f"{first.name}-e")]
     null = subprocess.DEVNULL
     commands = [
         subprocess.Popen(
