@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import create_command_error
@@ -53,6 +53,7 @@ class Command(PulumiCommand):
         """
         told: tuple[list[str], list[str]] = ([], [])
         with (
+            _Passing(self) as passing,
             subprocess.Popen(
                 [self.command, "--non-interactive", *args],
                 stdin=subprocess.DEVNULL,
@@ -63,8 +64,8 @@ class Command(PulumiCommand):
                 encoding="utf-8",
                 start_new_session=True,
             ) as process,
-            _Passing(self, process),
         ):
+            passing.to(process)
             streams = zip((process.stdout, process.stderr), (on_output, on_error), told, strict=True)
             readers = [threading.Thread(target=_read, args=stream) for stream in streams]
             for reader in readers:
@@ -105,20 +106,32 @@ def _read(stream: IO[str], told: Callable[[str], object] | None, lines: list[str
 
 
 class _Passing:
-    """While it is entered, SIGINT and SIGTERM are passed on to a process instead of ending us."""
+    """While it is entered, SIGINT and SIGTERM are passed on to a process instead of ending us.
 
-    def __init__(self, command: Command, process: subprocess.Popen[str]) -> None:
-        self._command, self._process = command, process
+    It is entered before the process starts: one that came in between would leave the process alone,
+    and a process started where SIGINT is ignored (in a shell's background) would ignore it too.
+    """
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._process: subprocess.Popen[str] | None = None
         self._before: dict[int, object] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, self._pass) for number in _PASSED}
+        return self
+
+    def to(self, process: subprocess.Popen[str]) -> None:
+        """Pass on from now, and what has come already."""
+        self._process = process
+        if self._command.interrupted:
+            process.send_signal(signal.SIGINT)
 
     def _pass(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._command.interrupted = True
-        if self._process.poll() is None:
+        if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
     def __exit__(self, *_: object) -> None:

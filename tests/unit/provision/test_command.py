@@ -72,12 +72,24 @@ def test_an_interrupt_reaches_the_engine_once_and_its_end_is_awaited(
             time.sleep(0.01)
         os.kill(os.getpid(), number)
 
+    before = signal.getsignal(number)
     threading.Thread(target=interrupt).start()
     with pytest.raises(Interrupted):
         command.run(["up"], str(tmp_path), {})
     assert (tmp_path / "seen").read_text() == "INT\n"
     assert (tmp_path / "done").exists()
-    assert signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL)
+    assert signal.getsignal(number) is before
+
+
+def test_ctrl_c_works_where_it_was_ignored_when_we_began(engine: Engine, tmp_path: Path) -> None:
+    """As in a shell's background job."""
+    command = engine("trap 'touch seen' INT; kill -INT $$")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        command.run(["up"], str(tmp_path), {})
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (tmp_path / "seen").exists()
 
 
 def test_what_a_killed_engine_leaves_in_its_session_ends_too(engine: Engine, tmp_path: Path) -> None:
