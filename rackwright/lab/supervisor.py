@@ -38,7 +38,8 @@ REBOOT = 133
 FSCK_REPAIRED = 1
 _OWN_NET_SETTINGS = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
 """Sysctls of its network namespace are the host's to set."""
-_NSPAWN_STATE = Path("/run/systemd")
+NSPAWN_STATE = Path("/run/systemd")
+"""Where systemd-nspawn keeps files of its own; hidden from it, and missing where systemd never ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,8 @@ def _check(disk: Path) -> None:
 
 def _hide_nspawn_state() -> None:
     """Keep systemd-nspawn's own files under /run out of the machine: nobody would remove them."""
-    _NSPAWN_STATE.mkdir(exist_ok=True)
-    run("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", _NSPAWN_STATE)
+    NSPAWN_STATE.mkdir(exist_ok=True)
+    run("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", NSPAWN_STATE)
 
 
 def _say_ready() -> None:

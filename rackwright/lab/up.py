@@ -16,7 +16,18 @@ from pydantic import ValidationError
 from rackwright import paths
 from rackwright.canonical import dumps, write_atomic
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import authority, bmcs, doctor, files, labd, logins, processes, stale, teardown
+from rackwright.lab import (
+    authority,
+    bmcs,
+    doctor,
+    files,
+    labd,
+    logins,
+    processes,
+    stale,
+    supervisor,
+    teardown,
+)
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
 from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
@@ -161,8 +172,8 @@ def _make(wanted: Wanted) -> Iterator[str]:
     places.run.mkdir(exist_ok=True, mode=0o700)
     signer = _publish(wanted)
     bmcs.configure(world, _logins(wanted), signer)
-    for host in world.hosts:
-        files.note(places, Path(host.console))
+    for path in (supervisor.NSPAWN_STATE, *(Path(host.console) for host in world.hosts)):
+        files.note(places, path)
     yield from _daemon(places)
     built = ask(places.socket, Request(Verb.BUILD), _BUILT_WITHIN_S).text
     yield from built.splitlines()
@@ -184,17 +195,18 @@ def _locate(wanted: Wanted, reference: str) -> Path:
 
 
 def _logins(wanted: Wanted) -> dict[str, Credentials]:
-    """Site → logins of its BMCs."""
-    found = {}
-    for name, site in wanted.plan.sites.items():
-        if site.kind != "onprem":
-            continue
-        reference = site.bmc.credentials
+    """Site → logins of its BMCs; halls may share one file."""
+    places, folder = wanted.world.places, wanted.spec.resolve().parent
+    references = {
+        name: site.bmc.credentials for name, site in wanted.plan.sites.items() if site.kind == "onprem"
+    }
+    known = {}
+    for reference in dict.fromkeys(references.values()):
         if not reference.startswith("env:"):
-            files.note(wanted.world.places, _locate(wanted, reference))
-        slots = [host.slot for host in wanted.world.hosts if host.site == name]
-        found[name] = logins.logins(reference, slots, wanted.spec.resolve().parent, wanted.world.places)
-    return found
+            files.note(places, _locate(wanted, reference))
+        slots = [host.slot for host in wanted.world.hosts if references[host.site] == reference]
+        known[reference] = logins.logins(reference, slots, folder, places)
+    return {name: known[reference] for name, reference in references.items()}
 
 
 def _daemon(places: Places) -> Iterator[str]:

@@ -114,3 +114,43 @@ def test_a_host_is_bounded_in_memory(lab: Lab) -> None:
         for path in Path("/sys/fs/cgroup").glob(pattern)
     ]
     assert limits == [json.loads(lab.places.world.read_text())["memory_mib"] << 20]
+
+
+ANNEX = """
+  annex:
+    kind: onprem
+    racks: {rows: 1, per_row: 2, units: 12, power_kw: 2, cooling: air}
+    power: {feed_kw: 5, pue: 1.2}
+    access: {user: rackwright, console_logs: "state:console"}
+    networks:
+      management: {cidr: PREFIX.4.0/24}
+      bmc: {cidr: PREFIX.5.0/24}
+    bmc: {credentials: "state:secrets/bmc.csv", ca: "state:bmc-ca.pem"}
+
+links: {way: {between: [hall, annex], via: routed}}
+
+pools:
+"""
+
+
+def _with_annex(lab: Lab) -> None:
+    """Move the node into a second hall: its index begins anew there."""
+    head, pools, rest = lab.spec.read_text().partition("\npools:\n")
+    annex = ANNEX.replace("PREFIX", lab.prefix)
+    before, node, after = rest.partition("  node:\n    site: ")
+    assert pools
+    after = after.replace("hall", "annex", 1).replace("sites: [hall]", "sites: [annex, hall]")
+    lab.spec.write_text(f"{head}{annex}{before}{node}{after}")
+    assets = lab.spec.parent / "assets" / "lab.csv"
+    assets.write_text(assets.read_text().replace(f"{lab.prefix}.1.17", f"{lab.prefix}.5.16"))
+
+
+def test_two_halls_reach_each_other_through_the_router(small_lab: Lab) -> None:
+    _with_annex(small_lab)
+    small_lab.up()
+    small_lab.rackwright("plan", str(small_lab.spec))
+    small_lab.prepare()
+    small_lab.boot("head-001", "node-001")
+    assert small_lab.host("node-001").bmc_address == f"{small_lab.prefix}.5.16"
+    assert small_lab.ssh("node-001", "hostname") == "node-001"
+    small_lab.ssh("head-001", "sudo ping -c 1 -W 5 node-001")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.lab import parts, processes
+from rackwright.lab import cgroups, parts, processes
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import NETNS
@@ -90,6 +90,10 @@ def test_a_host_whose_supervisor_is_killed_is_off(lab: Lab) -> None:
     lab.boot("node-002")
     _kill(lab.places.host_pid("node-002"))
     assert lab.power("node-002") == "Off"
+    end = time.monotonic() + 10
+    while (alive := cgroups.members(f"{lab.places.cgroup}/node-002")) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert alive == set()
     lab.boot("node-002")
     assert lab.ssh("node-002", "hostname") == "node-002"
 
