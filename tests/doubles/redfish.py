@@ -61,6 +61,8 @@ class Fault(Enum):
     """Answers with an object of the wrong types."""
     UNAVAILABLE = auto()
     """Answers 503."""
+    BUSY = auto()
+    """Refuses every action for now, in the words at which sushy tries again."""
     STUCK = auto()
     """Accepts a power-on and does nothing."""
     DEAF_TO_POWER = auto()
@@ -298,6 +300,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self._body()
         if self._misbehaves() or self._stranger():
+            return
+        if self.bmc.fault is Fault.BUSY:
+            self.bmc.asked["refused"] += 1
+            self._answer(503, _error("SYS518: iDRAC is currently unable to process the request"))
             return
         self.bmc.reset(str(body["ResetType"]))
         if self.bmc.fault is Fault.DEAF_TO_POWER:

@@ -55,6 +55,7 @@ class _Adapter(HTTPAdapter):
 
     def __init__(self) -> None:
         self.live: set[urllib3.connection.HTTPSConnection] = set()
+        self.was_cut = False
         super().__init__(max_retries=0)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 (handed through)
@@ -74,6 +75,7 @@ class _Adapter(HTTPAdapter):
 
     def cut(self) -> None:
         """Make every read of every connection return at once."""
+        self.was_cut = True
         for connection in tuple(self.live):
             if connection.sock is not None:
                 with suppress(OSError):
@@ -107,7 +109,7 @@ class Session(requests.Session):
         try:
             response = super().request(method, url, *args, **kwargs)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._failure(error, cut=not timer.is_alive()) from None
+            raise self._failure(error) from None
         finally:
             timer.cancel()
         return self._understood(response)
@@ -129,12 +131,13 @@ class Session(requests.Session):
             "is this address a BMC, and its Redfish service switched on?",
         )
 
-    def _failure(self, error: Exception, *, cut: bool) -> SubjectFailed:
+    def _failure(self, error: Exception) -> SubjectFailed:
         """What a request's failure means for whoever has to mend it."""
         chain = tuple(_causes(error))
         if verification := _first(chain, ssl.SSLCertVerificationError):
             return self._foreign(verification)
-        if cut or _first(chain, requests.ReadTimeout) or _first(chain, urllib3.exceptions.ReadTimeoutError):
+        silences = (requests.ReadTimeout, urllib3.exceptions.ReadTimeoutError)
+        if self._adapter.was_cut or any(isinstance(cause, silences) for cause in chain):
             return self._silent()
         if _first(chain, requests.ConnectTimeout):
             return self._unreachable(f"no connection within {self.limits.connect_s:g} s")

@@ -36,6 +36,7 @@ _EXPECTED = {
     Fault.LIST: ("BMC006", "that are no JSON"),
     Fault.SHAPE: ("BMC006", "not as Redfish has it"),
     Fault.UNAVAILABLE: ("BMC005", "got HTTP 503"),
+    Fault.BUSY: ("BMC005", "got HTTP 503"),
     Fault.DEAF_TO_POWER: ("BMC002", "without a whole answer"),
 }
 
@@ -60,6 +61,13 @@ def test_a_fault_is_told_by_code_host_cause_and_hint(ground: Ground, fault: Faul
     assert "BMC 127.78.0.1" in failure.cause
     assert failure.hint
     assert ground.bmc(ONE).asked["On"] == (1 if fault is Fault.DEAF_TO_POWER else 0)
+
+
+@pytest.mark.parametrize(("fault", "kind"), [(Fault.UNAVAILABLE, "GET"), (Fault.BUSY, "refused")])
+def test_nothing_that_was_refused_is_asked_again(ground: Ground, fault: Fault, kind: str) -> None:
+    ground.bmc(ONE).fault = fault
+    _failure(ground)
+    assert ground.bmc(ONE).asked[kind] == 1
 
 
 def test_a_power_on_without_an_answer_is_adopted_next_time(ground: Ground) -> None:
