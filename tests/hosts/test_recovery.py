@@ -98,6 +98,16 @@ def test_a_host_whose_supervisor_is_killed_is_off(lab: Lab) -> None:
     assert lab.ssh("node-002", "hostname") == "node-002"
 
 
+def test_what_is_left_of_an_earlier_life_ends_before_the_next_begins(lab: Lab) -> None:
+    lab.reset("node-002", "ForceOff")
+    group = f"{lab.places.cgroup}/node-002"
+    with subprocess.Popen(["sleep", "600"]) as rest:
+        for folder in cgroups.folders(group):
+            (folder / "cgroup.procs").write_text(str(rest.pid))
+        lab.boot("node-002")
+        assert rest.wait(10) == -signal.SIGKILL
+
+
 def _world(lab: Lab) -> bool:
     return lab.places.world.exists()
 
