@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from rackwright.catalogue.load import Catalogue
 
 _NOWHERE = Path("spec.yaml")
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach the commands that tests start, also where it is ignored here, as behind ``&``."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
