@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ class Authority:
 
     def __init__(self, folder: Path, name: str = "bmc-ca") -> None:
         self._folder = folder
+        self._writing = threading.Lock()
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._leaf_key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -34,8 +36,10 @@ class Authority:
         """PEM of key and certificate for all addresses of this one's /24."""
         network = IPv4Network(f"{address}/24", strict=False)
         path = self._folder / f"{self.pem.stem}-{network.network_address}.pem"
-        if not path.exists():
-            path.write_bytes(self._leaf(list(network)))
+        # Controllers answer in threads, and the first ones of a /24 ask for it at the same moment.
+        with self._writing:
+            if not path.exists():
+                path.write_bytes(self._leaf(list(network)))
         return path
 
     def _leaf(self, addresses: list[IPv4Address]) -> bytes:
