@@ -1,0 +1,82 @@
+"""`make lab`, past its set-up: cut off by Ctrl-C in every stage, it goes on, and no host boots twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright import paths
+from tests.hosts.lab import WITHIN_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.hosts.lab import Lab
+
+STAGES = ("lab up", "plan", "up", "inventory", "ping")
+CUTS_S = (0.2, 1.5)
+"""After a stage's first line; a stage that has ended by then is cut in a later one."""
+INTERRUPTED = 130
+_KEYS = "-----BEGIN SSH HOST KEY KEYS-----"
+
+
+@pytest.fixture
+def fresh(small_lab: Lab) -> Iterator[Lab]:
+    yield small_lab
+    settings = paths.repository() / "stacks" / "onprem" / f"Pulumi.{small_lab.name}-hall.yaml"
+    settings.unlink(missing_ok=True)
+
+
+def _start(lab: Lab) -> subprocess.Popen[str]:
+    """As a terminal does: the command and all it starts are one process group."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "bootstrap", "lab", str(lab.spec)],
+        cwd=paths.repository(),
+        env={**os.environ, "XDG_STATE_HOME": str(lab.state_home)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _cut(lab: Lab, stage: str, after_s: float) -> None:
+    """Press Ctrl-C in a stage, or once it is over."""
+    with _start(lab) as command:
+        assert command.stdout is not None
+        for line in command.stdout:
+            if line.startswith(f"--- {stage}"):
+                time.sleep(after_s)
+                os.killpg(command.pid, signal.SIGINT)
+                break
+        said = command.stdout.read()
+        command.wait(WITHIN_S)
+    assert command.returncode in {0, INTERRUPTED}, said
+    assert command.returncode == 0 or "the same command goes on" in said
+
+
+def _done(lab: Lab) -> str:
+    with _start(lab) as command:
+        said, _ = command.communicate(timeout=2 * WITHIN_S)
+    assert command.returncode == 0, said
+    return said
+
+
+def test_make_lab_goes_on_wherever_it_was_cut_off(fresh: Lab) -> None:
+    for stage in STAGES:
+        for after_s in CUTS_S:
+            _cut(fresh, stage, after_s)
+    assert "is up and answers" in _done(fresh)
+    consoles = {name: (fresh.places.state / "console" / f"{name}.log") for name in fresh.states()}
+    boots = {name: log.read_text(errors="replace").count(_KEYS) for name, log in consoles.items()}
+    assert boots == {"head-001": 1, "node-001": 1}
+    again = _done(fresh)
+    assert "verified, nothing was missing" in again
+    assert "no changes" in again
