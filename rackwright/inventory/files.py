@@ -5,6 +5,7 @@
 | `known_hosts` | the keys, by name and address: the only ones that ssh accepts |
 | `ssh_config` | `ssh -F`: user, client key, jump host, strict checking |
 | `ansible.cfg` | `ANSIBLE_CONFIG`: this inventory, pipelining, one lasting connection per host |
+| `group_vars/all.yml` | the same ssh settings for ``ansible -i …/hosts.yml`` alone |
 | `group_vars/onprem.yml` | static variables, from `inventories/` of the checkout |
 | `hosts.yml` | the hosts; absent ones are listed with their reason and are no hosts to Ansible |
 | `inventory.json` | the same as one typed value |
@@ -48,6 +49,7 @@ def write(inventory: Inventory, folder: Path, client_key: Path) -> None:
         "known_hosts": known_hosts(inventory),
         "ssh_config": ssh_config(inventory, folder, client_key),
         "ansible.cfg": ansible_cfg(folder),
+        "group_vars/all.yml": all_yml(folder),
         "group_vars/onprem.yml": static.read_text(encoding="utf-8"),
         "inventory.json": canonical.dumps(inventory),
         "hosts.yml": hosts_yml(inventory),
@@ -116,6 +118,11 @@ def _bare(jump: str) -> str:
 def _quoted(path: Path) -> str:
     """A path for ssh_config: spaces kept together, no percent sign taken for a token."""
     return f'"{str(path).replace("%", "%%")}"'
+
+
+def all_yml(folder: Path) -> str:
+    """Variables of every host: whoever names only ``hosts.yml`` must not fall back on other keys."""
+    return canonical.dumps({"ansible_ssh_common_args": f"-F {shlex.quote(str(folder / 'ssh_config'))}"})
 
 
 def ansible_cfg(folder: Path) -> str:

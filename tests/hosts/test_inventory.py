@@ -61,10 +61,10 @@ class Controller:
         for slot in slots:
             (self.consoles / f"{slot}.log").write_text(self.lab.console(slot))
 
-    def run(self, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str | Path, config: str = "") -> subprocess.CompletedProcess[str]:
         environment = os.environ | {
             "XDG_STATE_HOME": str(self.folder / "state"),
-            "ANSIBLE_CONFIG": str(self.inventory_folder / "ansible.cfg"),
+            "ANSIBLE_CONFIG": config or str(self.inventory_folder / "ansible.cfg"),
             "ANSIBLE_HOME": str(self.folder / "ansible"),
             "LC_ALL": "C.UTF-8",
         }
@@ -83,6 +83,14 @@ class Controller:
 
     def ping(self, hosts: str = "all") -> subprocess.CompletedProcess[str]:
         return self.run("ansible", hosts, "-m", "ansible.builtin.ping", "-o")
+
+    def ping_by_the_hosts_file_alone(self) -> subprocess.CompletedProcess[str]:
+        """As somebody does who has a configuration of their own."""
+        own = self.folder / "own.cfg"
+        own.write_text("[defaults]\n")
+        hosts = self.inventory_folder / "hosts.yml"
+        words = ("ansible", "-i", hosts, "all", "-m", "ansible.builtin.ping", "-o")
+        return self.run(*words, config=str(own))
 
 
 @pytest.fixture
@@ -111,6 +119,19 @@ def test_every_host_answers_ansible_through_the_inventory(controller: Controller
     pinged = controller.ping()
     assert pinged.returncode == 0, pinged.stdout + pinged.stderr
     assert pinged.stdout.count('"ping": "pong"') == 3
+
+
+def test_the_hosts_file_alone_brings_the_keys_and_their_checking(controller: Controller) -> None:
+    controller.sees(*HOSTS)
+    controller.inventory()
+    known = controller.inventory_folder / "known_hosts"
+    mine, other = (controller.lab.host_key(slot) for slot in HOSTS)
+    right = known.read_text()
+    known.write_text(right.replace(mine, other))
+    assert f"{HOSTS[0]} | UNREACHABLE!" in controller.ping_by_the_hosts_file_alone().stdout
+    known.write_text(right)
+    pinged = controller.ping_by_the_hosts_file_alone()
+    assert pinged.returncode == 0, pinged.stdout + pinged.stderr
 
 
 def test_groups_are_those_of_pool_site_rack_and_host_set(controller: Controller) -> None:
