@@ -52,6 +52,8 @@ _COMMANDS = (
     (("preview", "--format", "json"), 3),
     (("refresh", "-v"), 2),
     (("env",), 0),
+    (("plan",), 0),
+    (("inventory", "-v"), 3),
 )
 
 
