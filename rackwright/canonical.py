@@ -64,9 +64,17 @@ def write_atomic(path: Path, content: str | bytes, mode: int = 0o644) -> None:
     """Replace a file in one step; on any error, a full disk included, the old one stays.
 
     Raises:
-        OSError: the new content could not be written whole; nothing was replaced.
+        OSError: the new content could not be written whole; nothing was replaced. It names `path`.
     """
-    raw = content.encode() if isinstance(content, str) else content
+    try:
+        _write(path, content.encode() if isinstance(content, str) else content, mode)
+    except OSError as error:
+        # A full disk is told by a file handle, which has no name, or by the name of a temporary file.
+        error.filename = str(path)
+        raise
+
+
+def _write(path: Path, raw: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

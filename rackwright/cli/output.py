@@ -12,6 +12,7 @@ As JSON there is exactly one document on stdout, with its kind and version in ``
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import traceback
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
     from rackwright.findings import Finding
 
 ERROR_SCHEMA = "rackwright/error/1"
+_EXPECTED = {
+    errno.ENOSPC: "room on its file system",
+    errno.EDQUOT: "room in the quota of this user",
+    errno.EROFS: "a file system that can be written to",
+    errno.EACCES: "permission for this user",
+    errno.EPERM: "permission for this user",
+    errno.EADDRINUSE: "an address and port that nobody else has",
+    errno.ECONNREFUSED: "somebody who listens there",
+}
+"""What the machine should have had instead of an error."""
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -104,6 +115,7 @@ class Console:
                 "the machine refused a file or a connection",
                 where=str(error.filename or ""),
                 got=error.strerror or type(error).__name__,
+                expected=_EXPECTED.get(error.errno or 0, ""),
                 hint="put that right and run the same command again; it goes on from there",
             )
         )

@@ -373,3 +373,22 @@ def test_a_good_spec_leaves_traces_that_these_tests_would_see(spec: Path) -> Non
     assert rackwright(spec, "plan", "lab.yaml").returncode == 0
     made = tree(spec.parents[1]).keys() - before.keys()
     assert {"clusters/lab.lock.yaml", "state/rackwright/lab/plan.json"} <= made
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small file system")
+def test_no_space_left_names_the_file_and_what_it_needs(spec: Path) -> None:
+    """The state folder is a file system with room for names and for no content."""
+    state = spec.parents[1] / "state"
+    state.mkdir()
+    full = (
+        'mount -t tmpfs -o size=4k full "$0" && echo >"$0/full" && "$@"; set -- $?; ls -AR "$0" >&2; exit $1'
+    )
+    before = ["unshare", "--mount", "sh", "-c", full, str(state)]
+    done = rackwright(spec, "plan", "lab.yaml", "--format", "json", before=before)
+    assert done.returncode == 2
+    document = json.loads(done.stdout)
+    assert document["where"] == str(state / "rackwright/lab/plan.json")
+    assert document["got"] == "No space left on device"
+    assert document["expected"] == "room on its file system"
+    assert "run the same command again" in document["hint"]
+    assert "plan.json" not in done.stderr, "no half-written file is left"
