@@ -54,6 +54,11 @@ def inventory(cluster: str) -> Path:
     return state(cluster) / "inventory"
 
 
+def rendered(cluster: str) -> Path:
+    """Cluster-wide files, rendered once from plan and Observed, as roles lay them out."""
+    return state(cluster) / "rendered"
+
+
 def run(cluster: str) -> Path:
     """Sockets and process ids of one lab, gone after a reboot."""
     return Path(os.environ.get("RACKWRIGHT_RUN", "/run/rackwright")) / cluster

@@ -58,8 +58,10 @@ class Source(Frozen):
 class Entry(Frozen):
     """One thing of the catalogue; it does not load unless a source vouches for each figure."""
 
-    without_source: ClassVar[frozenset[str]] = frozenset({"name", "title", "kind", "provisioning", "sources"})
-    """Names of ours and the sources themselves."""
+    without_source: ClassVar[frozenset[str]] = frozenset(
+        {"name", "title", "kind", "provisioning", "checks", "sources"}
+    )
+    """Names of ours, what we can prove, and the sources themselves."""
 
     name: Key
     title: str
@@ -146,6 +148,27 @@ class NetworkCards(Frozen):
     """Of one EFA interface."""
 
 
+class Check(StrEnum):
+    """A thing that can be proven of nodes; a platform declares those that have a meaning for it."""
+
+    LINKS = "links"
+    """Its rail interfaces have a carrier."""
+    CLOCK = "clock"
+    MATRIX = "matrix"
+    """A matrix product, repeated: right each time, and the same on all nodes."""
+    MEMORY = "memory"
+    DISK = "disk"
+    PAIRS = "pairs"
+    """Bandwidth of each rail between pairs of nodes."""
+    COLLECTIVES = "collectives"
+    """The lab's own program over MPI."""
+    NCCL_TESTS = "nccl-tests"
+    NCCOM_TEST = "nccom-test"
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
 class Platform(Entry):
     """One kind of node: the key for everything that depends on hardware."""
 
@@ -161,6 +184,14 @@ class Platform(Entry):
     """Most that one node draws, kW."""
     management_interface: Interface | None = None
     """The interface that boots, and that the controller reaches."""
+    cpus: Positive | None = None
+    """Logical processors of a node, as Slurm counts them."""
+    memory_mib: Positive | None = None
+    """Memory of a node that jobs may have, MiB."""
+    checks: tuple[Check, ...] = ()
+    """What `validate` can prove of it."""
+    line_rate_share: Mapping[str, Share] = {}
+    """Measurement or collective → least share of the planned rate that a healthy node reaches."""
     ports: Mapping[Group, PortGroup] = {}
     """Ports to fabrics, by group."""
     network_cards: NetworkCards | None = None

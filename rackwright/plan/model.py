@@ -186,6 +186,43 @@ class StacksPlan(Model):
     onprem: dict[str, OnpremStack]
 
 
+class SlurmNodes(Model):
+    """One line of nodes in slurm.conf: equal slots of one pool."""
+
+    nodes: tuple[str, ...]
+    """Slots, in order."""
+    cpus: int | None
+    """Logical processors of each; None where no source tells."""
+    memory_mib: int | None
+    accelerator: str | None
+    accelerators: int
+    """Of each, for gres."""
+
+
+class SlurmPartition(Model):
+    """A partition."""
+
+    pools: tuple[str, ...]
+    default: bool
+    max_hours: float | None
+
+
+class SlurmPlan(Model):
+    """One Slurm: who runs its daemons, and what its files say."""
+
+    controllers: tuple[str, ...]
+    """Slots that run slurmctld, the primary first."""
+    accounting: str | None
+    """Slot that runs slurmdbd and its database."""
+    version: str
+    """Major and minor: ``24.11``."""
+    slurmd_timeout_s: int
+    pools: dict[str, SlurmNodes]
+    partitions: dict[str, SlurmPartition]
+    units: dict[str, tuple[str, ...]]
+    """Scalable unit → its slots: the leaves of the topology that jobs are placed by."""
+
+
 class Totals(Model):
     """Sums over the cluster; None where no part plans them yet."""
 

@@ -1,0 +1,1 @@
+"""Inventory and roles in, `ConvergeReport` out: the hosts' software, by ansible-runner."""

@@ -1,0 +1,1 @@
+"""A suite in, evidence and measurements out: nothing is judged here."""

@@ -1,0 +1,211 @@
+"""What a validation leaves behind: steps with their raw output, and measurements read from it.
+
+A run folder (``runs/<cluster>/<start>/``) holds::
+
+    run.json            `Run`: what was asked, what was run, hashes of all other files
+    expectations.json   what the plan lets one expect, as it was when the run began
+    raw/…               output of every step, byte for byte
+    measurements.json   `Measurements`, made from raw/ by the parsers; can be made again
+
+Measurement is not judgement: nothing here says whether a figure is good.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from rackwright.spec.base import Model
+
+RUN_SCHEMA: Literal["rackwright/run/1"] = "rackwright/run/1"
+MEASUREMENTS_SCHEMA: Literal["rackwright/measurements/1"] = "rackwright/measurements/1"
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Unit(StrEnum):
+    """Unit of a value; a comparison of two units is an error, never a conversion."""
+
+    MBIT_S = "mbit_s"
+    MIB_S = "mib_s"
+    GFLOPS = "gflops"
+    SECONDS = "s"
+    MICROSECONDS = "us"
+    COUNT = "count"
+    OPS_S = "ops_s"
+    SHA256 = "sha256"
+    """The value is a text: hashes are equal or not."""
+    YES_NO = "yes_no"
+    """The value is true or false."""
+
+
+class Context(Model):
+    """What a value is about; None where that has no meaning for it. Two contexts are merged by `over`."""
+
+    node: str | None = None
+    """Slot the value belongs to."""
+    peer: str | None = None
+    """The other slot of a pair."""
+    fabric: str | None = None
+    rail: int | None = None
+    """Of the fabric; None with a fabric: over all its rails at once."""
+    collective: str | None = None
+    algorithm: str | None = None
+    size_bytes: int | None = None
+    ranks: int | None = None
+    nodes: tuple[str, ...] = ()
+    """Slots that took part, sorted."""
+    direction: str | None = None
+    """``forward`` (node to peer) or ``reverse``."""
+    pattern: str | None = None
+    """Data the tool worked on, where that changes the figure."""
+    parameters: dict[str, str | int | float] = {}
+    """Of the tool, as far as they change the figure: matrix order, block size."""
+
+    def over(self, below: Context) -> Context:
+        """This context, completed by another where it says nothing."""
+        said = self.model_dump(exclude_defaults=True)
+        return Context(**{**below.model_dump(exclude_defaults=True), **said})
+
+
+class Artefact(Model):
+    """A file of the run folder."""
+
+    path: str
+    """Relative to the folder, with ``/``."""
+    sha256: Sha256
+
+
+class Reading(Model):
+    """One value as a parser read it, in the terms of the tool."""
+
+    name: str
+    """What was measured, in the field's terms: ``busbw``, ``bandwidth``, ``result_hash``."""
+    value: bool | int | float | str
+    unit: Unit
+    context: Context = Context()
+
+
+class Measurement(Reading):
+    """One value with where it was read."""
+
+    step: str
+    """Name of the step."""
+    artefact: Artefact
+
+
+class Measurements(Model):
+    """All measurements of a run, in the order of its steps."""
+
+    schema_: Annotated[Literal["rackwright/measurements/1"], Field(alias="schema")] = MEASUREMENTS_SCHEMA
+    measurements: tuple[Measurement, ...]
+
+
+class Completeness(StrEnum):
+    """How much of a tool's output could be understood."""
+
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+    """Cut off, or a rank or result is missing."""
+    CORRUPT = "corrupt"
+    """Not what the tool writes; no part of it is used."""
+    NOT_RUN = "not_run"
+    """The tool itself says that it did not measure."""
+
+
+class Parsed(Model):
+    """What a parser made of one output; readings are empty unless it is complete."""
+
+    status: Completeness
+    problem: str = ""
+    """Why it is not complete, with the line or key concerned."""
+    readings: tuple[Reading, ...] = ()
+
+
+class Tool(StrEnum):
+    """A tool with a parser of its name."""
+
+    COLLECTIVES = "collectives"
+    MATRIX = "matrix"
+    STRESS_NG = "stress-ng"
+    FIO = "fio"
+    IPERF3 = "iperf3"
+    LINKS = "links"
+    """Carrier of the rail interfaces."""
+    CLOCK = "clock"
+
+
+class Ended(StrEnum):
+    """How a step ended."""
+
+    DONE = "done"
+    """Exit status 0."""
+    FAILED = "failed"
+    TIMED_OUT = "timed-out"
+    NODE_LOST = "node-lost"
+    """A node of it went away meanwhile."""
+    NOT_RUN = "not-run"
+
+
+class Step(Model):
+    """One command that was run, or why it was not."""
+
+    name: str
+    """Unique in the run, a path of words: ``pairs/compute-0/node-001+node-002``."""
+    check: str
+    """Check of the suite it belongs to: ``pairs``."""
+    tool: Tool
+    context: Context
+    """What it is about; completes what the parser reads."""
+    nodes: tuple[str, ...]
+    """Slots it ran on."""
+    command: tuple[str, ...]
+    ended: Ended
+    exit_status: int | None = None
+    reason: str = ""
+    """Why it did not end well, or was not run."""
+    lost: tuple[str, ...] = ()
+    """Slots that went away meanwhile."""
+    seconds: float = 0.0
+    stdout: Artefact | None = None
+    stderr: Artefact | None = None
+
+
+class Rail(Model):
+    """A port of a node on a rail."""
+
+    node: str
+    fabric: str
+    rail: int
+    interface: str
+
+
+class Run(Model):
+    """A validation: what was asked, and what became of it."""
+
+    schema_: Annotated[Literal["rackwright/run/1"], Field(alias="schema")] = RUN_SCHEMA
+    cluster: str
+    suite: str
+    plan_sha256: Sha256
+    started: str
+    """RFC 3339, UTC."""
+    finished: str | None = None
+    """None while it runs, and after it was interrupted."""
+    sites: dict[str, tuple[str, ...]]
+    """Site → slots of it that were asked for, sorted."""
+    rails: tuple[Rail, ...]
+    """All rail ports of those slots."""
+    checks: tuple[str, ...]
+    """Checks that apply: each must be measured on every slot asked for."""
+    not_applicable: dict[str, str] = {}
+    """Check or criterion → why it does not apply here; is no verdict."""
+    held: dict[str, str] = {}
+    """Slot → why it was left alone: in maintenance, or the job it runs."""
+    lost: dict[str, str] = {}
+    """Slot → why it could not be measured, or from where on not: ``DOWN since …``."""
+    job_ids: tuple[int, ...] = ()
+    """Slurm jobs of the run."""
+    expectations: Artefact
+    steps: tuple[Step, ...] = ()
