@@ -1,0 +1,111 @@
+"""How a parser says that it did not understand: one exception, turned into a `Parsed` at its edge."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from rackwright.validate.model import Completeness, Parsed, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MOST_CHARACTERS = 16 * 2**20
+"""Longer than any output of a tool here; what is longer is not read."""
+
+
+class Unread(Exception):
+    """An output, or a part of it, that is not used."""
+
+    def __init__(self, status: Completeness, problem: str) -> None:
+        super().__init__(problem)
+        self.parsed = Parsed(status=status, problem=problem)
+
+
+def corrupt(problem: str) -> Unread:
+    """Not what the tool writes."""
+    return Unread(Completeness.CORRUPT, problem)
+
+
+def incomplete(problem: str) -> Unread:
+    """Cut off, or a part of it is missing."""
+    return Unread(Completeness.INCOMPLETE, problem)
+
+
+def not_run(problem: str) -> Unread:
+    """The tool says that it did not measure."""
+    return Unread(Completeness.NOT_RUN, problem)
+
+
+def strict(read: Callable[[str], Iterable[Reading]]) -> Callable[[str], Parsed]:
+    """A parser of a function that gives all readings of an output, or raises `Unread`."""
+
+    @functools.wraps(read)
+    def parse(text: str) -> Parsed:
+        try:
+            _refuse_size(text)
+            readings = tuple(read(text))
+        except Unread as unread:
+            return unread.parsed
+        if not readings:
+            return incomplete("nothing was measured").parsed
+        return Parsed(status=Completeness.COMPLETE, readings=readings)
+
+    return parse
+
+
+def _refuse_size(text: str) -> None:
+    if not text.strip():
+        raise incomplete("the output is empty")
+    if len(text) > MOST_CHARACTERS:
+        raise corrupt(f"{len(text)} characters: longer than any output of this tool")
+
+
+def object_of(text: str, what: str) -> dict[str, object]:
+    """One JSON object whose keys stand once and whose numbers are numbers.
+
+    Raises:
+        Unread: incomplete where the text ends within the object, else corrupt.
+    """
+    try:
+        value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+        raise (incomplete if cut else corrupt)(f"{what}: {error.msg}, column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        raise corrupt(f"{what}: {error}") from None
+    if not isinstance(value, dict):
+        raise corrupt(f"{what}: no JSON object")
+    return value
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise corrupt(f"the key {twice} stands twice")
+    return found
+
+
+def _no_number(constant: str) -> float:
+    raise corrupt(f"{constant} is no number")
+
+
+def misfit(error: ValidationError, what: str) -> Unread:
+    """Corrupt, by the first thing in which a value is not what its model says."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    return corrupt(f"{what}: {key or 'value'}: {first['msg']}")
+
+
+def agree(measured: float, computed: float, what: str, tolerance: float = 0.02) -> None:
+    """Refuse an output whose figures contradict one another.
+
+    Raises:
+        Unread: they differ by more than a share of the greater, 2 % unless said otherwise.
+    """
+    if abs(measured - computed) > tolerance * max(abs(measured), abs(computed)):
+        raise corrupt(f"{what} is {measured:g}, but follows from the rest as {computed:g}")
