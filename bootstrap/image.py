@@ -1,8 +1,10 @@
 """Step "Root image": a Debian that boots in `systemd-nspawn`, below every host of the lab.
 
-Made by mmdebstrap from image/packages.txt and the tree image/overlay/, which is copied over it with
-root as owner and links as links. It has no identity of its own: no host keys, an empty machine id,
-no host name, an empty resolv.conf.
+Made by mmdebstrap from image/packages.txt, the package lists of all roles for its system, and the tree
+image/overlay/, which is copied over it with root as owner and links as links. So the roles' install part
+finds nothing to do on a host of this image. None of the roles' daemons starts before a role enables it: the
+overlay's preset says so. It has no identity of its own: no host keys, no munge key, an empty machine id, no
+host name, an empty resolv.conf.
 """
 
 from __future__ import annotations
@@ -22,17 +24,30 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SUITE = "trixie"
+SYSTEM = "debian-13"
+"""What specs and package lists of roles call the suite."""
 PACKAGES = places.DATA / "image" / "packages.txt"
+ROLES = places.REPOSITORY / "roles"
 OVERLAY = places.DATA / "image" / "overlay"
+_PRESET = "etc/systemd/system-preset/20-rackwright.preset"
 _OPTIONS = ("--mode=root", "--variant=minbase", "--format=directory", '--aptopt=Acquire::Retries "3"')
-_ANONYMOUS = "host keys, host name gone; machine-id, resolv.conf empty"
-_GIB = 1.0
+_HOST_KEYS = "etc/ssh/ssh_host_*"
+_GONE = ("etc/hostname", "etc/munge/munge.key")
+_EMPTY = ("etc/machine-id", "etc/resolv.conf")
+_GIB = 3.0
+"""The image, and packages on their way into it."""
 
 
 def folder() -> Path:
     """Where the image goes, by the hash of all that decides what is in it."""
-    words = [SUITE, *_OPTIONS, _ANONYMOUS, platform.machine(), *packages.names(PACKAGES)]
+    words = [SUITE, *_OPTIONS, _HOST_KEYS, *_GONE, *_EMPTY, platform.machine(), *wanted()]
     return places.cache() / "image" / digest.of_words([*words, digest.of_tree(OVERLAY)])
+
+
+def wanted() -> list[str]:
+    """Packages of the image itself and of every role, each once."""
+    lists = [PACKAGES, *sorted(ROLES.glob(f"*/files/packages.{SYSTEM}.txt"))]
+    return sorted({name for path in lists for name in packages.names(path)})
 
 
 def install(log: Path) -> Outcome:
@@ -49,34 +64,35 @@ def install(log: Path) -> Outcome:
     if not places.is_root():
         raise _needs_root(target)
     fresh.require_space(places.cache(), _GIB, "the root image")
-    working(f"making the root image of {SUITE}, about half a minute", log)
+    working(f"making the root image of {SUITE}, about a minute", log)
     try:
         with fresh.new_folder(target) as work:
             _bootstrap(work / "root", log)
             _make_anonymous(work / "root")
             _lay_over(OVERLAY, work / "root")
+            _disable_daemons(work / "root", log)
     except ChildFailed as failed:
         raise _failed(failed) from None
     fresh.point(current, target / "root")
-    return Outcome("done", f"{SUITE}, {len(packages.names(PACKAGES))} packages asked for")
+    return Outcome("done", f"{SUITE}, {len(wanted())} packages asked for")
 
 
 def _bootstrap(root: Path, log: Path) -> None:
     """Run mmdebstrap in namespaces of its own, so that a kill leaves neither process nor mount."""
     alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
-    include = f"--include={','.join(packages.names(PACKAGES))}"
+    include = f"--include={','.join(wanted())}"
     mirror = [places.mirror()] if places.mirror() else []
     child.run([*alone, "mmdebstrap", *_OPTIONS, include, SUITE, root, *mirror], log)
 
 
 def _make_anonymous(root: Path) -> None:
     """Take away what would make two hosts of this image the same one."""
-    for key in (root / "etc" / "ssh").glob("ssh_host_*"):
+    for key in root.glob(_HOST_KEYS):
         key.unlink()
-    (root / "etc" / "hostname").unlink(missing_ok=True)
-    for name in ("machine-id", "resolv.conf"):
-        (root / "etc" / name).unlink(missing_ok=True)
-        (root / "etc" / name).touch()
+    for name in (*_GONE, *_EMPTY):
+        (root / name).unlink(missing_ok=True)
+    for name in _EMPTY:
+        (root / name).touch()
 
 
 def _lay_over(tree: Path, root: Path) -> None:
@@ -91,6 +107,12 @@ def _lay_over(tree: Path, root: Path) -> None:
         elif source.name != ".gitkeep":
             shutil.copyfile(source, target)
             target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
+
+
+def _disable_daemons(root: Path, log: Path) -> None:
+    """Undo what packages enabled; the preset itself keeps a first boot from enabling it again."""
+    units = [line.split()[1] for line in packages.names(root / _PRESET)]
+    child.run(["chroot", root, "systemctl", "preset", *units], log)
 
 
 def _needs_root(target: Path) -> EnvironmentUnfit:

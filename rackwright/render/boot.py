@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MANAGEMENT = "management"
 """The network that every host of a hall boots from and is reached on."""
+LOGIN_UID = 2000
+"""Of the login user, and of its group: Slurm knows the owner of a job by number, on all hosts alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def _host_lines(plan: Plan) -> Iterator[_HostLine]:
 
 def login_files(access: AccessPlan, authorized_keys: Sequence[str]) -> dict[str, str]:
     """The login user with sudo, the keys that open it, and no name server to wait for."""
-    values = {"user": access.user, "keys": list(authorized_keys)}
+    values = {"user": access.user, "uid": LOGIN_UID, "keys": list(authorized_keys)}
     return {
         "etc/resolv.conf": render("boot/resolv.conf.j2", values),
         "etc/sysusers.d/rackwright.conf": render("boot/sysusers.conf.j2", values),

@@ -16,29 +16,51 @@ if TYPE_CHECKING:
 MMDEBSTRAP = """
 [ -e {broken} ] && {{ echo E: cannot fetch; exit 1; }}
 while [ "$1" != trixie ]; do shift; done
-mkdir -p "$2/etc/ssh" "$2/etc/systemd"
-for name in ssh/ssh_host_ed25519_key ssh/ssh_host_ed25519_key.pub ssh/sshd_config \\
-    hostname machine-id resolv.conf; do
+mkdir -p "$2/etc/ssh" "$2/etc/munge" "$2/etc/systemd"
+for name in munge/munge.key ssh/ssh_host_ed25519_key ssh/ssh_host_ed25519_key.pub ssh/sshd_config \\
+    hostname machine-id; do
     echo outer > "$2/etc/$name"
 done
+ln -sf /run/resolv.conf "$2/etc/resolv.conf"
 echo "mirror=$3" >> {calls}
+echo "$include" > {included}
 """
+ROLES = {"munge": "munge\n", "slurm_node": "slurmd # the daemon\nmunge\n"}
+UNSHARE = """
+while [ "$1" != -- ]; do shift; done
+shift
+for word in "$@"; do
+    case $word in --include=*) export include=${word#--include=} ;; esac
+done
+exec "$@"
+"""
+CHROOT = 'cp "$1/etc/systemd/system-preset/20-rackwright.preset" {presets}; shift; echo "$@" >> {presets}'
 
 
 @pytest.fixture
 def recipe(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> Path:
     """Folder of a small recipe; the file `broken` in it makes mmdebstrap fail."""
     folder = tmp_path / "recipe"
-    (folder / "overlay" / "etc" / "systemd").mkdir(parents=True)
+    preset = folder / "overlay" / "etc" / "systemd" / "system-preset" / "20-rackwright.preset"
+    preset.parent.mkdir(parents=True)
+    preset.write_text("# none starts by itself\ndisable slurmd.service\ndisable munge.service\n")
+    for role, names in ROLES.items():
+        (folder / "roles" / role / "files").mkdir(parents=True)
+        (folder / "roles" / role / "files" / "packages.debian-13.txt").write_text(names)
     (folder / "overlay" / "etc" / "systemd" / "unit").write_text("unit\n")
     (folder / "overlay" / "etc" / "hosts.link").symlink_to("/run/hosts")
     (folder / "packages.txt").write_text("systemd\n")
     monkeypatch.setattr(image, "PACKAGES", folder / "packages.txt")
     monkeypatch.setattr(image, "OVERLAY", folder / "overlay")
+    monkeypatch.setattr(image, "ROLES", folder / "roles")
     monkeypatch.setattr(places, "is_root", lambda: True)
     monkeypatch.delenv("RACKWRIGHT_MIRROR", raising=False)
-    program("unshare", 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"')
-    program("mmdebstrap", MMDEBSTRAP.format(broken=folder / "broken", calls=cache / "calls"))
+    program("unshare", UNSHARE)
+    program(
+        "mmdebstrap",
+        MMDEBSTRAP.format(broken=folder / "broken", calls=cache / "calls", included=cache / "included"),
+    )
+    program("chroot", CHROOT.format(presets=cache / "presets"))
     return folder
 
 
@@ -53,12 +75,27 @@ def test_it_is_made_once(cache: Path, recipe: Path, log: Path) -> None:
     assert (cache / "calls").read_text() == "mirror=\n"
 
 
+def test_it_holds_the_packages_of_all_roles_each_once(cache: Path, recipe: Path, log: Path) -> None:
+    (recipe / "roles" / "munge" / "files" / "packages.debian-12.txt").write_text("of-another-system\n")
+    image.install(log)
+    assert (cache / "included").read_text() == "munge,slurmd,systemd\n"
+
+
+def test_no_daemon_of_a_role_starts_by_itself(cache: Path, recipe: Path, log: Path) -> None:
+    assert recipe.exists()
+    image.install(log)
+    words = (cache / "presets").read_text().splitlines()
+    assert words[-1] == "systemctl preset slurmd.service munge.service"
+    assert "disable slurmd.service" in words, "the preset must lie there before it is applied"
+
+
 def test_two_hosts_of_it_share_no_identity(cache: Path, recipe: Path, log: Path) -> None:
     assert recipe.exists()
     image.install(log)
     etc = current(cache) / "etc"
     assert [path.name for path in (etc / "ssh").iterdir()] == ["sshd_config"]
     assert not (etc / "hostname").exists()
+    assert not (etc / "munge" / "munge.key").exists()
     assert (etc / "machine-id").read_text() == ""
     assert (etc / "resolv.conf").read_text() == ""
 
@@ -88,7 +125,9 @@ def test_another_package_or_overlay_is_another_image(cache: Path, recipe: Path, 
     folders.add(image.folder())
     (recipe / "overlay" / "etc" / "systemd" / "unit").write_text("other\n")
     folders.add(image.folder())
-    assert len(folders) == 3
+    (recipe / "roles" / "slurm_node" / "files" / "packages.debian-13.txt").write_text("slurmd\nhwloc\n")
+    folders.add(image.folder())
+    assert len(folders) == 4
     image.install(log)
     assert current(cache).parent == image.folder()
 
