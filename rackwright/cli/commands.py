@@ -28,6 +28,7 @@ COMMANDS = {
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
+    "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),
     "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, ssh."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }

@@ -9,6 +9,7 @@ PORTS_UNCLEAR = "PORT001"
 PORTS_TOO_FEW = "PORT002"
 PORTS_SPEAK_OTHERWISE = "PORT003"
 FABRIC_IN_TWO_SITES = "FAB001"
+NO_SUCH_TREE = "FAB004"
 NETWORK_MISSING = "NET003"
 TOO_MANY_NODES = "ADDR001"
 ADDRESS_OUTSIDE = "ADDR002"
@@ -27,6 +28,7 @@ CODES = {
     PORTS_TOO_FEW: "a platform has fewer ports than a fabric is given",
     PORTS_SPEAK_OTHERWISE: "a platform's ports do not speak a fabric's kind",
     FABRIC_IN_TWO_SITES: "a fabric with cables is used in several sites",
+    NO_SUCH_TREE: "no fat tree of these switches carries the endpoints as asked",
     NETWORK_MISSING: "a site lacks a network that every host needs",
     TOO_MANY_NODES: "more nodes than a site has addresses",
     ADDRESS_OUTSIDE: "a slot's address lies outside its network, which was made smaller",

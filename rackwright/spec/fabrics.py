@@ -41,6 +41,10 @@ class FatTree(Model):
     tiers: Annotated[Literal[2, 3] | None, replace(_CABLES)] = None
     """Unset means as few as carry the endpoints."""
     planes: Annotated[int, Field(ge=1, le=8), replace(_CABLES)] = 1
+    breakout: Annotated[int, Field(ge=1, le=8), replace(_CABLES)] = 1
+    """Node links that share one port of a leaf; an uplink has the rate of all of them."""
+    partial: Annotated[bool, replace(_CABLES)] = False
+    """The last unit may have fewer nodes; its switches are planned in full."""
 
 
 class Rails(Model):
