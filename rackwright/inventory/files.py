@@ -143,12 +143,12 @@ def hosts_yml(inventory: Inventory) -> str:
     the time (benchmarks/results).
     """
     hosts = {name: _variables(host) for name, host in sorted(inventory.hosts.items())}
-    groups = {group: {"hosts": dict.fromkeys(members)} for group, members in _groups(inventory).items()}
+    children = {group: {"hosts": dict.fromkeys(members)} for group, members in groups(inventory).items()}
     return (
         '{"all": {\n'
         f'"vars": {json.dumps(_cluster(inventory))},\n'
         f'"hosts": {_line_each(hosts)},\n'
-        f'"children": {_line_each(groups)}'
+        f'"children": {_line_each(children)}'
         "}}\n"
     )
 
@@ -160,14 +160,14 @@ def _line_each(values: Mapping[str, Variables]) -> str:
 
 def dynamic(inventory: Inventory) -> Mapping[str, canonical.Json]:
     """The form in which Ansible prints an inventory (``ansible-inventory --list``), with a ``schema``."""
-    groups = _groups(inventory)
+    by_group = groups(inventory)
     hostvars = {name: _variables(host) for name, host in sorted(inventory.hosts.items())}
     absent = {name: gone.model_dump(mode="json") for name, gone in sorted(inventory.absent.items())}
     return {
         "schema": inventory.schema_,
         "_meta": {"hostvars": hostvars, "absent": absent},
-        "all": {"hosts": list(hostvars), "children": list(groups), "vars": _cluster(inventory)},
-        **{group: {"hosts": members} for group, members in groups.items()},
+        "all": {"hosts": list(hostvars), "children": list(by_group), "vars": _cluster(inventory)},
+        **{group: {"hosts": members} for group, members in by_group.items()},
     }
 
 
@@ -200,13 +200,13 @@ def _variables(host: Host) -> Variables:
     }
 
 
-def _groups(inventory: Inventory) -> dict[str, list[str]]:
+def groups(inventory: Inventory) -> dict[str, list[str]]:
     """Group → hosts, both sorted. A prefix says of what kind it is; a name has no underscore of its own."""
-    groups: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name, host in sorted(inventory.hosts.items()):
         for group in _groups_of(host):
-            groups.setdefault(group, []).append(name)
-    return dict(sorted(groups.items()))
+            members.setdefault(group, []).append(name)
+    return dict(sorted(members.items()))
 
 
 def _groups_of(host: Host) -> Iterator[str]:
