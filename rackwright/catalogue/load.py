@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pydantic import ValidationError
 
 from rackwright import canonical, strict_yaml
-from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Switch
+from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Slurm, Switch
 from rackwright.errors import CatalogueInvalid
 from rackwright.findings import Place, did_you_mean
 
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 SHIPPED = Path(__file__).parent / "data"
-Section = Literal["platforms", "accelerators", "nics", "switches"]
+Section = Literal["platforms", "accelerators", "nics", "switches", "slurm"]
 Kind = TypeVar("Kind", bound=Entry)
 _HINT = "see the entries beside it for the form; every figure needs a source that states it"
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All that is known of hardware, by name."""
+    """All that is known of hardware, and of Slurm's releases, by name."""
 
     platforms: Mapping[str, Platform]
     accelerators: Mapping[str, Accelerator]
     nics: Mapping[str, Nic]
     switches: Mapping[str, Switch]
+    slurm: Mapping[str, Slurm]
     sha256: str
     """Of the content; comments and layout do not count."""
 
@@ -41,6 +42,7 @@ class Catalogue:
             ("accelerators", self.accelerators),
             ("nics", self.nics),
             ("switches", self.switches),
+            ("slurm", self.slurm),
         )
         for section, entries in sections:
             for entry in entries.values():
@@ -65,10 +67,11 @@ def load(folder: Path = SHIPPED) -> Catalogue:
     accelerators = _section(folder, "accelerators", Accelerator, texts)
     nics = _section(folder, "nics", Nic, texts)
     switches = _section(folder, "switches", Switch, texts)
+    slurm = _section(folder, "slurm", Slurm, texts)
     _check_references(folder, platforms, accelerators, nics)
     _refuse_shared_names(folder, texts)
     content = json.dumps(texts, sort_keys=True, default=str)
-    return Catalogue(platforms, accelerators, nics, switches, canonical.sha256(content))
+    return Catalogue(platforms, accelerators, nics, switches, slurm, canonical.sha256(content))
 
 
 def _section(

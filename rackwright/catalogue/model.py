@@ -169,6 +169,25 @@ class Check(StrEnum):
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
+class Processors(Frozen):
+    """How the processors of a node hang together, as slurm.conf(5) counts them."""
+
+    sockets: Positive
+    cores_per_socket: Positive
+    threads_per_core: Positive
+
+
+class SlurmHost(Frozen):
+    """How Slurm follows and confines jobs on a host; the defaults are those of a real machine."""
+
+    proctrack: Literal["cgroup", "linuxproc"] = "cgroup"
+    task: tuple[Literal["affinity", "cgroup", "none"], ...] = ("affinity", "cgroup")
+    job_acct_gather: Literal["cgroup", "linux"] = "cgroup"
+    cgroup_plugin: Literal["autodetect", "disabled"] = "autodetect"
+    slurmd: tuple[Literal["config_overrides"], ...] = ()
+    """SlurmdParameters; config_overrides where a host sees more, or less, than its share of a machine."""
+
+
 class Platform(Entry):
     """One kind of node: the key for everything that depends on hardware."""
 
@@ -188,6 +207,9 @@ class Platform(Entry):
     """Logical processors of a node, as Slurm counts them."""
     memory_mib: Positive | None = None
     """Memory of a node that jobs may have, MiB."""
+    processors: Processors | None = None
+    slurm: SlurmHost | None = None
+    """None is a machine of its own, with cgroups."""
     checks: tuple[Check, ...] = ()
     """What `validate` can prove of it."""
     line_rate_share: Mapping[str, Share] = {}
@@ -212,6 +234,13 @@ class Nic(Entry):
     kinds: tuple[FabricKind, ...]
     rate_gbps: Rate
     """Of one port at most."""
+
+
+class Slurm(Entry):
+    """A release of Slurm."""
+
+    os: tuple[str, ...]
+    """Releases of operating systems that bring it; an image of another must say which it has."""
 
 
 class Switch(Entry):

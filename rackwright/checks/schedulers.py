@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rackwright.checks.registry import SpecSubject
-    from rackwright.spec.cluster import Slurm
+    from rackwright.spec.schedulers import Slurm
     from rackwright.spec.sites import Link
 
 

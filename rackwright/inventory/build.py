@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.inventory.model import Absence, Absent, Host, Inventory
+from rackwright.inventory.model import Absence, Absent, Host, Inventory, SlurmDuty, SlurmPart
 from rackwright.plan.model import OnpremSitePlan
 from rackwright.plan.stacks import MAINTENANCE, host_set_name
 
@@ -33,14 +33,32 @@ def build(plan: Plan, judged: Judged) -> Inventory:
     """The inventory after the consoles were read."""
     hosts: dict[str, Host] = {}
     absent: dict[str, Absent] = {}
+    parts = _slurm_parts(plan)
     for name, pool in plan.pools.items():
         for slot in pool.slots.values():
             entry = _entry(plan.sites[pool.site], name, pool, slot, judged)
             if isinstance(entry, Host):
-                hosts[slot.name] = entry
+                hosts[slot.name] = entry.model_copy(update={"slurm": parts.get(slot.name)})
             else:
                 absent[slot.name] = entry
     return Inventory(cluster=plan.cluster.name, domain=plan.cluster.domain, hosts=hosts, absent=absent)
+
+
+def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
+    """Slot → its part in its Slurm; no slot is in two (SLURM008)."""
+    duties: dict[tuple[str, str], list[SlurmDuty]] = {}
+    for scheduler, slurm in plan.slurm.items():
+        for nodes in slurm.pools.values():
+            for slot in nodes.nodes:
+                duties.setdefault((slot, scheduler), []).append(SlurmDuty.NODE)
+        for slot in slurm.controllers:
+            duties.setdefault((slot, scheduler), []).append(SlurmDuty.CONTROLLER)
+        if slurm.accounting:
+            duties.setdefault((slurm.accounting, scheduler), []).append(SlurmDuty.ACCOUNTING)
+    return {
+        slot: SlurmPart(scheduler=scheduler, duties=tuple(found))
+        for (slot, scheduler), found in duties.items()
+    }
 
 
 def _entry(site: SitePlan, name: str, pool: PoolPlan, slot: Slot, judged: Judged) -> Host | Absent:

@@ -192,6 +192,7 @@ def _variables(host: Host) -> Variables:
         "rackwright_platform": host.platform,
         "rackwright_image": host.image,
         "rackwright_roles": list(host.roles),
+        "rackwright_scheduler": host.slurm.scheduler if host.slurm else None,
         "rackwright_rack": host.rack,
         "rackwright_unit": host.unit,
         "rackwright_serial": host.serial,
@@ -218,6 +219,8 @@ def _groups_of(host: Host) -> Iterator[str]:
         yield _group("rack", f"{host.site}_{host.rack}")
     for role in host.roles:
         yield _group("role", role)
+    if host.slurm:
+        yield from host.slurm.duties
 
 
 def _group(kind: str, name: str) -> str:

@@ -15,6 +15,21 @@ from rackwright.spec.pools import Role
 SCHEMA: Literal["rackwright/inventory/1"] = "rackwright/inventory/1"
 
 
+class SlurmDuty(StrEnum):
+    """What a host does in its Slurm; also the name of the group of all that do."""
+
+    NODE = "slurm_nodes"
+    CONTROLLER = "slurm_controllers"
+    ACCOUNTING = "slurm_accounting"
+
+
+class SlurmPart(Model):
+    """A host's part in the Slurm it belongs to."""
+
+    scheduler: str
+    duties: tuple[SlurmDuty, ...]
+
+
 class Host(Model):
     """A host whose keys are known."""
 
@@ -23,6 +38,8 @@ class Host(Model):
     platform: str
     image: str
     roles: tuple[Role, ...]
+    slurm: SlurmPart | None = None
+    """None where it is in no Slurm."""
     user: str
     """Login, with sudo."""
     bastion: str | None

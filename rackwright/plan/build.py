@@ -24,6 +24,7 @@ from rackwright.plan.ranges import fold
 from rackwright.plan.seating import seat
 from rackwright.plan.sites import missing_networks, site_plans
 from rackwright.plan.slots import PoolGround, site_ranges, slots, strange_bmc_addresses
+from rackwright.plan.slurm import ambiguous, schedulers
 from rackwright.plan.stacks import onprem_stacks
 from rackwright.plan.totals import totals
 
@@ -54,6 +55,7 @@ def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[
     nodes, findings = hardware(spec, catalogue)
     _refuse([*missing_networks(spec), *findings])
     _refuse(list(wiring.one_site_each(spec)))
+    _refuse(list(ambiguous(spec, catalogue)))
     split, findings = wiring.rails(
         spec, {name: one.wiring for name, one in nodes.items()}, lock.rails if lock else {}
     )
@@ -61,7 +63,7 @@ def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[
     _refuse([*findings, *more])
     _refuse(list(wiring.crowded(spec, split, _last_indexes(spec, seating))))
     new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools)
-    plan = _plan(loaded, nodes, seating, new_lock)
+    plan = _plan(loaded, catalogue, nodes, seating, new_lock)
     _refuse(list(strange_bmc_addresses(loaded.rows, plan.pools)))
     return plan, new_lock
 
@@ -81,7 +83,9 @@ def _refuse(findings: list[Finding]) -> None:
         raise SpecInvalid(findings)
 
 
-def _plan(loaded: LoadedSpec, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock) -> Plan:
+def _plan(
+    loaded: LoadedSpec, catalogue: Catalogue, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
+) -> Plan:
     spec = loaded.spec
     sites = site_plans(spec, seating.halls)
     pools = _pools(loaded, nodes, seating, lock)
@@ -101,6 +105,7 @@ def _plan(loaded: LoadedSpec, nodes: Mapping[str, Hardware], seating: Seating, l
         pools=pools,
         fabrics=dict(sorted(spec.fabrics.items())),
         stacks=StacksPlan(onprem=stacks),
+        slurm=schedulers(spec, catalogue, pools),
         totals=totals(sites, pools, stacks),
         not_planned=not_planned(spec, pools),
         not_provisionable=not_provisionable(spec, pools),

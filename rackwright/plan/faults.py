@@ -19,6 +19,9 @@ NO_RACK = "RACK001"
 SEAT_LOST = "RACK002"
 SITE_CHANGED = "SLOT001"
 BMC_ADDRESS = "ASSET010"
+SLURM_UNKNOWN = "SLURM005"
+SLURMS_DIFFER = "SLURM006"
+HOSTS_DIFFER = "SLURM007"
 
 CODES = {
     DANGLING: "a pool names a site, platform or fabric that is not there",
@@ -38,5 +41,8 @@ CODES = {
     SEAT_LOST: "a slot that can no longer stand where the lock has put it",
     SITE_CHANGED: "a pool that would change its site",
     BMC_ADDRESS: "an asset row whose BMC has another address than the planned one",
+    SLURM_UNKNOWN: "an image that does not say which Slurm it has",
+    SLURMS_DIFFER: "a scheduler whose hosts have different releases of Slurm",
+    HOSTS_DIFFER: "a scheduler whose platforms confine jobs in different ways",
 }
 """Stable: scripts and suppressions name them. A number is never used again."""

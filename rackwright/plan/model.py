@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from rackwright.catalogue.model import Processors, SlurmHost
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
@@ -190,9 +191,12 @@ class SlurmNodes(Model):
     """One line of nodes in slurm.conf: equal slots of one pool."""
 
     nodes: tuple[str, ...]
-    """Slots, in order."""
+    """Slots that are always filled, in order."""
+    awaited: tuple[str, ...]
+    """Those of them that the factory has not delivered: known to Slurm, and given no job."""
     cpus: int | None
     """Logical processors of each; None where no source tells."""
+    processors: Processors | None
     memory_mib: int | None
     accelerator: str | None
     accelerators: int
@@ -207,20 +211,42 @@ class SlurmPartition(Model):
     max_hours: float | None
 
 
+class SlurmQos(Model):
+    """A quality of service."""
+
+    priority: int
+    preempts: tuple[str, ...]
+    max_hours: float | None
+
+
 class SlurmPlan(Model):
     """One Slurm: who runs its daemons, and what its files say."""
 
+    cluster: str
+    """ClusterName: what its jobs are accounted under."""
     controllers: tuple[str, ...]
     """Slots that run slurmctld, the primary first."""
     accounting: str | None
     """Slot that runs slurmdbd and its database."""
     version: str
     """Major and minor: ``24.11``."""
+    state_folder: str
     slurmd_timeout_s: int
+    host: SlurmHost
+    """How jobs are followed and confined."""
+    settings: dict[str, str]
+    """Further keys of slurm.conf, as the spec states them."""
     pools: dict[str, SlurmNodes]
     partitions: dict[str, SlurmPartition]
     units: dict[str, tuple[str, ...]]
     """Scalable unit → its slots: the leaves of the topology that jobs are placed by."""
+    spines: dict[str, tuple[str, ...]]
+    """Switch above the units of each site; no job spans two of them."""
+    qos: dict[str, SlurmQos]
+    default_qos: str
+    account: str
+    users: tuple[str, ...]
+    """Login users of its sites: they may submit jobs to any quality of service."""
 
 
 class Totals(Model):
@@ -248,6 +274,8 @@ class Plan(Model):
     pools: dict[str, PoolPlan]
     fabrics: dict[str, Fabric]
     stacks: StacksPlan
+    slurm: dict[str, SlurmPlan]
+    """By name of the scheduler."""
     totals: Totals
     not_planned: tuple[str, ...]
     """Totals and parts that no code plans yet, by name."""

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from rackwright.spec.base import Model, Name, forbidden, form, in_place, replace, rolling
+from rackwright.spec.base import Model, Name, forbidden, form, in_place, rolling
 from rackwright.spec.fabrics import Fabric
 from rackwright.spec.pools import Image, Pool
+from rackwright.spec.schedulers import Slurm
 from rackwright.spec.sites import Link, Site
 from rackwright.spec.storage import Storage
 
 _OWN = "by its own fields"
-_SLURM = "scontrol reconfigure (facts/lab.md §2)"
 
 
 class Identity(Model):
@@ -43,24 +43,6 @@ class State(Model):
         ),
         forbidden("pulumi stack change-secrets-provider"),
     ] = "passphrase"
-
-
-class Partition(Model):
-    """A Slurm partition."""
-
-    pools: Annotated[list[Name], Field(min_length=1), in_place(_SLURM)]
-    default: Annotated[bool, in_place(_SLURM)] = False
-    max_hours: Annotated[float | None, Field(gt=0), in_place(_SLURM)] = None
-
-
-class Slurm(Model):
-    """One Slurm over one or more sites."""
-
-    kind: Annotated[Literal["slurm"], replace("another scheduler")]
-    sites: Annotated[list[Name], Field(min_length=1), in_place(_SLURM)]
-    partitions: Annotated[dict[Name, Partition], Field(min_length=1), in_place(_SLURM)]
-    slurmd_timeout_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 300
-    """Seconds without a node's answer until it is DOWN."""
 
 
 class Validation(Model):

@@ -1,0 +1,61 @@
+"""Schedulers: which pools a Slurm runs jobs on, in which order, and who goes first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from rackwright.spec.base import Model, Name, forbidden, form, in_place, replace
+from rackwright.spec.storage import MountPoint
+
+_SLURM = "scontrol reconfigure (facts/lab.md §2)"
+_ACCOUNTING = "sacctmgr modify: jobs that wait follow at once"
+_ASSOCIATIONS = "sacctmgr add: what an earlier name was charged with stays under it"
+
+
+class Partition(Model):
+    """A Slurm partition."""
+
+    pools: Annotated[list[Name], Field(min_length=1), in_place(_SLURM)]
+    default: Annotated[bool, in_place(_SLURM)] = False
+    max_hours: Annotated[float | None, Field(gt=0), in_place(_SLURM)] = None
+
+
+class Qos(Model):
+    """A quality of service: how soon its jobs start, and whose jobs make way for them."""
+
+    priority: Annotated[int, Field(ge=0), in_place(_ACCOUNTING)] = 0
+    preempts: Annotated[list[Name], in_place(_ACCOUNTING)] = []
+    """Quality of service whose jobs are requeued where one of this needs their nodes."""
+    max_hours: Annotated[float | None, Field(gt=0), in_place(_ACCOUNTING)] = None
+
+
+class Slurm(Model):
+    """One Slurm over one or more sites."""
+
+    kind: Annotated[Literal["slurm"], replace("another scheduler")]
+    sites: Annotated[list[Name], Field(min_length=1), in_place(_SLURM)]
+    partitions: Annotated[dict[Name, Partition], Field(min_length=1), in_place(_SLURM)]
+    slurmd_timeout_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 300
+    """Seconds without a node's answer until it is DOWN."""
+    state_folder: Annotated[MountPoint, forbidden("slurmctld loses its jobs: move it by hand, stopped")] = (
+        "/var/lib/slurm/slurmctld"
+    )
+    """StateSaveLocation. A second controller needs it on a file system that both mount."""
+    qos: Annotated[dict[Name, Qos], Field(min_length=1), in_place(_ACCOUNTING)] = {
+        "low": Qos(),
+        "normal": Qos(priority=100, preempts=["low"]),
+    }
+    default_qos: Annotated[Name, in_place(_ACCOUNTING)] = "normal"
+    """What a job has that names none."""
+    account: Annotated[Name, in_place(_ASSOCIATIONS)] = "cluster"
+    """Account that the login users of its sites charge; others are made with sacctmgr."""
+    settings: Annotated[
+        dict[
+            Annotated[str, form(r"^[A-Za-z][A-Za-z0-9]*$", "a key of slurm.conf: `KillWait`")],
+            Annotated[str | int, Field(union_mode="left_to_right")],
+        ],
+        in_place(_SLURM),
+    ] = {}
+    """Keys of slurm.conf on top of those that the plan writes."""
