@@ -1,0 +1,1 @@
+../../burn_in/files/sealed.py
