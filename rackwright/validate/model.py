@@ -96,13 +96,6 @@ class Measurement(Reading):
     artefact: Artefact
 
 
-class Measurements(Model):
-    """All measurements of a run, in the order of its steps."""
-
-    schema_: Annotated[Literal["rackwright/measurements/1"], Field(alias="schema")] = MEASUREMENTS_SCHEMA
-    measurements: tuple[Measurement, ...]
-
-
 class Completeness(StrEnum):
     """How much of a tool's output could be understood."""
 
@@ -122,6 +115,23 @@ class Parsed(Model):
     problem: str = ""
     """Why it is not complete, with the line or key concerned."""
     readings: tuple[Reading, ...] = ()
+
+
+class Unread(Model):
+    """A step whose output is not used."""
+
+    step: str
+    status: Completeness
+    problem: str
+
+
+class Measurements(Model):
+    """All measurements of a run, in the order of its steps."""
+
+    schema_: Annotated[Literal["rackwright/measurements/1"], Field(alias="schema")] = MEASUREMENTS_SCHEMA
+    measurements: tuple[Measurement, ...]
+    unread: tuple[Unread, ...] = ()
+    """Steps that printed something of which no part is used."""
 
 
 class Tool(StrEnum):
@@ -195,6 +205,8 @@ class Run(Model):
     """None while it runs, and after it was interrupted."""
     sites: dict[str, tuple[str, ...]]
     """Site → slots of it that were asked for, sorted."""
+    site_kinds: dict[str, Literal["onprem", "aws"]] = {}
+    """Site → its kind, which decides what a person can do about a fault."""
     rails: tuple[Rail, ...]
     """All rail ports of those slots."""
     checks: tuple[str, ...]

@@ -1,0 +1,114 @@
+"""Steps with their raw output in, `Measurements` out: what was read, and what could not be.
+
+The same for who measures and for who judges again later: measurements are never evidence, raw
+output is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.validate.model import (
+    Completeness,
+    Context,
+    Ended,
+    Measurement,
+    Measurements,
+    Parsed,
+    Reading,
+    Run,
+    Step,
+    Tool,
+    Unread,
+)
+from rackwright.validate.parsers.table import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwright.validate.model import Artefact
+
+OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.CLOCK})
+"""Tools whose output names the host of each value."""
+_TOLD_THEIR_TALE = frozenset({Ended.DONE, Ended.FAILED})
+"""A tool that finds a fault may say so by its exit status; what it printed counts."""
+
+
+def measure(run: Run, read: Callable[[Artefact], str]) -> Measurements:
+    """All measurements of a run, in the order of its steps.
+
+    Args:
+        run: with its steps.
+        read: gives the text of an artefact.
+    """
+    measured: list[Measurement] = []
+    unread: list[Unread] = []
+    for step in run.steps:
+        if step.stdout is None or step.ended not in _TOLD_THEIR_TALE:
+            continue
+        parsed = understood(step, read(step.stdout), run)
+        if parsed.status is not Completeness.COMPLETE:
+            unread.append(Unread(step=step.name, status=parsed.status, problem=parsed.problem))
+        measured += measurements_of(step, parsed)
+    return Measurements(
+        schema="rackwright/measurements/1", measurements=tuple(measured), unread=tuple(unread)
+    )
+
+
+def understood(step: Step, text: str, run: Run) -> Parsed:
+    """Output of a step, read by its tool's parser and held against what was asked of whom."""
+    parsed = parse(step.tool, text)
+    if parsed.status is not Completeness.COMPLETE:
+        return parsed
+    problem = _hosts_problem(step, parsed)
+    if problem:
+        return Parsed(status=Completeness.INCOMPLETE, problem=problem)
+    placed = [_placed(reading, run) for reading in parsed.readings]
+    known = tuple(reading for reading in placed if reading is not None)
+    if len(known) < len(placed):
+        return Parsed(status=Completeness.CORRUPT, problem="an interface that is no rail of its host")
+    return parsed.model_copy(update={"readings": known})
+
+
+def measurements_of(step: Step, parsed: Parsed) -> tuple[Measurement, ...]:
+    """What was read, with the step's context where the tool says nothing."""
+    if step.stdout is None:
+        return ()
+    return tuple(
+        Measurement(
+            name=reading.name,
+            value=reading.value,
+            unit=reading.unit,
+            context=reading.context.over(step.context),
+            step=step.name,
+            artefact=step.stdout,
+        )
+        for reading in parsed.readings
+    )
+
+
+def _hosts_problem(step: Step, parsed: Parsed) -> str:
+    """Which hosts are not those the step ran on; empty where all are."""
+    if step.tool in OF_A_HOST:
+        seen = {reading.context.node for reading in parsed.readings if reading.context.node}
+    elif step.tool is Tool.COLLECTIVES:
+        seen = {node for reading in parsed.readings for node in reading.context.nodes}
+    else:
+        return ""
+    missing, strange = sorted(set(step.nodes) - seen), sorted(seen - set(step.nodes))
+    if missing:
+        return f"nothing of {', '.join(missing)}"
+    return f"{', '.join(strange)} was not asked" if strange else ""
+
+
+def _placed(reading: Reading, run: Run) -> Reading | None:
+    """A reading of an interface with its rail; None where the host has no such rail."""
+    interface = reading.context.parameters.get("interface")
+    if interface is None:
+        return reading
+    node = reading.context.node
+    rail = next((rail for rail in run.rails if (rail.node, rail.interface) == (node, interface)), None)
+    if rail is None:
+        return None
+    place = Context(fabric=rail.fabric, rail=rail.rail)
+    return reading.model_copy(update={"context": reading.context.over(place)})

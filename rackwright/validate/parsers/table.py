@@ -1,0 +1,26 @@
+"""Tool → its parser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.validate.model import Parsed, Tool
+from rackwright.validate.parsers import clock, collectives, fio, iperf3, links, matrix, stress_ng
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
+    Tool.COLLECTIVES: collectives.parse,
+    Tool.MATRIX: matrix.parse,
+    Tool.STRESS_NG: stress_ng.parse,
+    Tool.FIO: fio.parse,
+    Tool.IPERF3: iperf3.parse,
+    Tool.LINKS: links.parse,
+    Tool.CLOCK: clock.parse,
+}
+
+
+def parse(tool: Tool, text: str) -> Parsed:
+    """What a tool's output says; never raises."""
+    return PARSERS[tool](text)
