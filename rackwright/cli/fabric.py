@@ -13,7 +13,8 @@ from rackwright.cli.cluster import open_cluster
 from rackwright.errors import GOOD, SpecInvalid, UsageError
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
-from rackwright.plan.fabric.counts import Counts, Demand, Infeasible, size
+from rackwright.plan.fabric.counts import Counts, size
+from rackwright.plan.fabric.frame import Demand, Infeasible
 from rackwright.plan.fabric.demand import demand, fat_trees
 from rackwright.spec.fabrics import Attach
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from rackwright.plan.fabric.counts import Demand, Infeasible
+from rackwright.plan.fabric.frame import Demand, Infeasible
 from rackwright.spec.fabrics import FatTree, InfiniBand
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwright.plan.fabric.counts import Counts, Demand, Infeasible, size
+from rackwright.plan.fabric.counts import Counts, size
+from rackwright.plan.fabric.frame import Demand, Infeasible
 from rackwright.spec.fabrics import Attach
 
 B200 = [  # units, leaves, spines, cores, node-leaf, leaf-spine, spine-core
