@@ -213,7 +213,11 @@ class Platform(Entry):
     checks: tuple[Check, ...] = ()
     """What `validate` can prove of it."""
     line_rate_share: Mapping[str, Share] = {}
-    """Measurement or collective → least share of the planned rate that a healthy node reaches."""
+    """Measurement or collective → least share of the planned rate that a healthy node reaches; under
+    ``all_rails`` what remains of it where several rails are used at once."""
+    healthy_busbw_gbps: Mapping[str, Rate] = {}
+    """Collective → bus bandwidth over all rails that healthy nodes reached, as published, Gbit/s; a gate
+    far below it is refused."""
     ports: Mapping[Group, PortGroup] = {}
     """Ports to fabrics, by group."""
     network_cards: NetworkCards | None = None

@@ -22,6 +22,8 @@ class Provenance(StrEnum):
     PUBLISHED = "published"
     VENDOR = "vendor"
     OPERATOR = "operator"
+    DEFINED = "defined"
+    """What right means: no wrong element, no failure."""
 
 
 class Key(Model):

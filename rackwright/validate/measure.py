@@ -50,9 +50,7 @@ def measure(run: Run, read: Callable[[Artefact], str]) -> Measurements:
         if parsed.status is not Completeness.COMPLETE:
             unread.append(Unread(step=step.name, status=parsed.status, problem=parsed.problem))
         measured += measurements_of(step, parsed)
-    return Measurements(
-        schema="rackwright/measurements/1", measurements=tuple(measured), unread=tuple(unread)
-    )
+    return Measurements(measurements=tuple(measured), unread=tuple(unread))
 
 
 def understood(step: Step, text: str, run: Run) -> Parsed:

@@ -1,0 +1,229 @@
+"""Plan and catalogue in, `Expectations` out: what one may ask of these nodes, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.catalogue.model import Check
+from rackwright.errors import UsageError
+from rackwright.spec.fabrics import Ethernet, InfiniBand, InfiniBandSpeed
+from rackwright.validate.busbw import COLLECTIVES, bound
+from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
+from rackwright.validate.model import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.catalogue.model import Platform
+    from rackwright.plan.model import Plan
+    from rackwright.spec.fabrics import Fabric
+
+_INFINIBAND_MBIT = {InfiniBandSpeed.HDR: 2e5, InfiniBandSpeed.NDR: 4e5, InfiniBandSpeed.XDR: 8e5}
+_ETHERNET = re.compile(r"([0-9]+)([mg])")
+_ETHERNET_MBIT = {"m": 1, "g": 1000}
+_MBIT_A_GBIT = 1000
+LEAST_OF_PUBLISHED = 0.7
+"""A gate below this share of what healthy machines reached lets half-broken ones pass (design §8)."""
+_ALL_RAILS = "all_rails"
+"""In ``line_rate_share``: factor for measurements over several rails at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links of some equal nodes to one fabric."""
+
+    fabric: str
+    rails: int
+    """Of each node."""
+    mbit_s: float
+    """Planned rate of one."""
+    platform: Platform
+
+
+_DEFINED = (
+    (Check.LINKS, "carrier", Unit.YES_NO, 1, None, "a cabled port has a carrier"),
+    (Check.MATRIX, "wrong", Unit.COUNT, None, 0, "every product passes its own verification"),
+    (Check.MATRIX, "mismatches", Unit.COUNT, None, 0, "equal inputs give equal bytes"),
+    (Check.MEMORY, "failures", Unit.COUNT, None, 0, "memory holds what was written to it"),
+    (Check.DISK, "verify_errors", Unit.COUNT, None, 0, "a disk gives back what was written to it"),
+    (Check.COLLECTIVES, "wrong", Unit.COUNT, None, 0, "every element of every result is as computed"),
+)
+_CLOCK = Expectation(
+    key=Key(name="offset", check=Check.CLOCK),
+    unit=Unit.SECONDS,
+    at_most=0.128,
+    nominal=0,
+    provenance=Provenance.PUBLISHED,
+    source="RFC 5905, appendix A.1.1, STEPT: NTP takes a greater offset for a fault and steps",
+)
+
+
+def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expectations:
+    """All that may be asked of these slots; where no source gives a figure there is none.
+
+    Raises:
+        UsageError: a figure of the catalogue makes a gate that nothing reaches, or that lets
+            half-broken machines pass.
+    """
+    wanted = sorted(set(nodes))
+    links = list(_links(plan, catalogue, wanted))
+    found = [*_defined(), _CLOCK]
+    for fabric in sorted({link.fabric for link in links}):
+        found += _of_fabric([link for link in links if link.fabric == fabric])
+    for expectation in found:
+        refuse_absurd(expectation, len(wanted), found, _healthy(links))
+    return Expectations(expectations=tuple(found))
+
+
+def refuse_absurd(
+    expectation: Expectation,
+    ranks: int,
+    planned: Iterable[Expectation],
+    healthy: Mapping[tuple[str, str], float],
+) -> None:
+    """Refuse a gate that no algorithm can pass, or that half-broken machines do.
+
+    Args:
+        expectation: to be looked at; one that is no gate on bus bandwidth is let through.
+        ranks: taking part.
+        planned: expectations of the plan, whose nominal figures are the rates of the links.
+        healthy: (fabric, collective) → published bus bandwidth over all rails, Mbit/s.
+
+    Raises:
+        UsageError: it is one of these.
+    """
+    key, gate = expectation.key, expectation.at_least
+    if key.name != "busbw" or gate is None or key.collective not in COLLECTIVES:
+        return
+    rates = list(_rates(key, planned))
+    most = bound(key.collective, max(ranks, 2), max(rates)) if rates else gate
+    if gate > most:
+        raise _absurd(expectation, f"at most {most:g}, which no algorithm beats on these links")
+    published = healthy.get((key.fabric or "", key.collective), 0.0) if key.rails != 1 else 0.0
+    least = published * LEAST_OF_PUBLISHED
+    if gate < least:
+        share = f"{LEAST_OF_PUBLISHED:.0%} of what healthy nodes reached"
+        raise _absurd(expectation, f"at least {least:g}, {share}")
+
+
+def _rates(key: Key, planned: Iterable[Expectation]) -> Iterator[float]:
+    """Injection bandwidths of the plan that a key may be about."""
+    for other in planned:
+        same_fabric = key.fabric in (None, other.key.fabric)
+        same_rails = key.rails in (None, other.key.rails)
+        if other.provenance is Provenance.PLAN and other.key.name == "busbw" and same_fabric and same_rails:
+            yield other.nominal
+
+
+def rate_mbit_s(fabric: Fabric, platform: Platform) -> float | None:
+    """Planned rate of one link of a platform to a fabric; None where no source tells."""
+    if isinstance(fabric, InfiniBand):
+        return _capped(_INFINIBAND_MBIT[fabric.speed], fabric, platform)
+    if isinstance(fabric, Ethernet):
+        speed = _ETHERNET.fullmatch(fabric.speed)
+        return _capped(int(speed[1]) * _ETHERNET_MBIT[speed[2]], fabric, platform) if speed else None
+    return platform.network_cards.efa_gbps * _MBIT_A_GBIT if platform.network_cards else None
+
+
+def _capped(mbit_s: float, fabric: Fabric, platform: Platform) -> float:
+    """A port that is slower than its fabric sets the rate."""
+    ports = [
+        group.rate_gbps * _MBIT_A_GBIT for group in platform.ports.values() if fabric.kind in group.kinds
+    ]
+    return min(mbit_s, max(ports, default=mbit_s))
+
+
+def _links(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Iterator[Links]:
+    """Each distinct kind of link of these slots."""
+    seen: set[tuple[str, str, int]] = set()
+    for pool in plan.pools.values():
+        platform = catalogue.platforms[pool.platform]
+        for slot in (pool.slots[name] for name in nodes if name in pool.slots):
+            for fabric in sorted({port.fabric for port in slot.ports}):
+                rails = len({port.rail for port in slot.ports if port.fabric == fabric})
+                rate = rate_mbit_s(plan.fabrics[fabric], platform)
+                if rate is not None and (fabric, platform.name, rails) not in seen:
+                    seen.add((fabric, platform.name, rails))
+                    yield Links(fabric, rails, rate, platform)
+
+
+def _defined() -> Iterator[Expectation]:
+    for check, name, unit, at_least, at_most, source in _DEFINED:
+        yield Expectation(
+            key=Key(name=name, check=check),
+            unit=unit,
+            at_least=at_least,
+            at_most=at_most,
+            nominal=at_least or 0,
+            provenance=Provenance.DEFINED,
+            source=source,
+        )
+
+
+def _of_fabric(links: list[Links]) -> Iterator[Expectation]:
+    """Gates of one fabric: where its nodes differ, what the least of them must reach."""
+    least = min(links, key=lambda link: link.mbit_s)
+    rails = min(link.rails for link in links)
+    pairs = _share(links, "pairs")
+    if pairs is not None:
+        yield _planned(
+            Key(name="bandwidth", check=Check.PAIRS, fabric=least.fabric, rails=1), least, pairs, 1
+        )
+    for collective in COLLECTIVES:
+        share = _share(links, collective)
+        if share is None:
+            continue
+        for count in sorted({1, rails}):
+            of_all = _share(links, _ALL_RAILS) if count > 1 else None
+            key = Key(
+                name="busbw",
+                check=Check.COLLECTIVES,
+                collective=collective,
+                fabric=least.fabric,
+                rails=count,
+            )
+            yield _planned(key, least, share * (of_all or 1), count)
+
+
+def _share(links: list[Links], name: str) -> float | None:
+    """The least share that is asked of any of the platforms; None where one of them has none."""
+    shares = [link.platform.line_rate_share.get(name) for link in links]
+    known = [share for share in shares if share is not None]
+    return min(known) if len(known) == len(shares) and known else None
+
+
+def _planned(key: Key, link: Links, share: float, rails: int) -> Expectation:
+    rate = link.mbit_s * rails
+    times = f"{rails} x " if rails > 1 else ""
+    return Expectation(
+        key=key,
+        unit=Unit.MBIT_S,
+        at_least=round(share * rate, 3),
+        nominal=rate,
+        provenance=Provenance.PLAN,
+        source=f"{share:g} of the planned {times}{link.mbit_s:g} Mbit/s",
+    )
+
+
+def _healthy(links: list[Links]) -> dict[tuple[str, str], float]:
+    return {
+        (link.fabric, collective): gbit_s * _MBIT_A_GBIT
+        for link in links
+        for collective, gbit_s in link.platform.healthy_busbw_gbps.items()
+    }
+
+
+def _absurd(expectation: Expectation, expected: str) -> UsageError:
+    key = expectation.key
+    rails = "all rails" if key.rails != 1 else "one rail"
+    return UsageError(
+        f"a gate on {key.collective} over {rails} of {key.fabric or 'any fabric'} means nothing",
+        code="EXP001",
+        where=expectation.source,
+        got=f"at least {expectation.at_least:g} {expectation.unit}",
+        expected=expected,
+        hint="a gate stands between what broken and what healthy machines reach",
+    )
