@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from rackwright import paths
 
@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+_ESCAPED = ("html.j2",)
+"""Endings of templates whose values are text, never markup; configuration files take them as they are."""
+
+
 @cache
 def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(paths.repository() / "templates"),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 (configuration files, not HTML)
+        autoescape=select_autoescape(_ESCAPED, default=False),
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,

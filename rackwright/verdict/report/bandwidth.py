@@ -1,0 +1,150 @@
+"""Measurements by collective and size in, a chart with its table for each collective out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rackwright.validate.expectations import Expectation
+from rackwright.validate.model import Context, Measurement, Unit
+from rackwright.verdict.report.bounds import Bounds, Level, level, words, worst
+from rackwright.verdict.report.chart import Chart, Series, drawn
+from rackwright.verdict.report.figures import UNITS, listed, number, size
+
+_THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
+_SeriesKey = tuple[str, int]
+_ALL_RAILS = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of the table under a chart."""
+
+    text: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """All values at one size."""
+
+    size: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One collective."""
+
+    title: str
+    unit: str
+    about: str
+    """Who took part, and what the chart says, in one sentence."""
+    chart: Chart
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    value: float
+    expectation: Expectation | None
+    context: Context
+
+
+_Lines = dict[_SeriesKey, dict[int, _Point]]
+
+
+def panels(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Panel, ...]:
+    """A panel for each collective and unit, worst first."""
+    made = [_panel(title, unit, lines) for (title, unit), lines in _collected(measurements, bounds).items()]
+    return tuple(sorted(made, key=lambda panel: (panel.level.css != "far", panel.level.css != "missed")))
+
+
+def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[tuple[str, Unit], _Lines]:
+    """Lowest value of each collective, series and size."""
+    found: defaultdict[tuple[str, Unit], _Lines] = defaultdict(lambda: defaultdict(dict))
+    for collective, count, value, measurement in _by_size(measurements):
+        context = measurement.context
+        key = (context.fabric or "", _ALL_RAILS if context.rail is None else context.rail)
+        line = found[collective, measurement.unit][key]
+        if count not in line or value < line[count].value:
+            line[count] = _Point(value, bounds.of(measurement), context)
+    return found
+
+
+def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, float, Measurement]]:
+    for measurement in measurements:
+        context, value = measurement.context, measurement.value
+        if isinstance(value, (bool, str)) or measurement.unit not in _THROUGHPUT:
+            continue
+        if context.collective is not None and context.size_bytes:
+            yield context.collective, context.size_bytes, value, measurement
+
+
+def _panel(title: str, unit: Unit, lines: _Lines) -> Panel:
+    named = [(_label(key), line) for key, line in sorted(lines.items())]
+    found = worst(_level(point) for line in lines.values() for point in line.values())
+    return Panel(
+        title=title.replace("_", "-"),
+        unit=UNITS[unit],
+        about=f"{_took_part(lines)} {_compared(lines)}",
+        chart=drawn([_series(label, line) for label, line in named]),
+        columns=tuple(label for label, _ in named),
+        rows=tuple(_rows(dict(named))),
+        level=found,
+    )
+
+
+def _level(point: _Point) -> Level:
+    return level(point.value, point.expectation)
+
+
+def _label(key: _SeriesKey) -> str:
+    fabric, rail = key
+    return f"{fabric}, all rails".lstrip(", ") if rail == _ALL_RAILS else f"{fabric} r{rail}"
+
+
+def _series(label: str, line: Mapping[int, _Point]) -> Series:
+    at_least = {
+        count: point.expectation.at_least
+        for count, point in line.items()
+        if point.expectation is not None and point.expectation.at_least is not None
+    }
+    return Series(label, {count: point.value for count, point in line.items()}, at_least)
+
+
+def _rows(lines: Mapping[str, Mapping[int, _Point]]) -> Iterator[Row]:
+    for count in sorted({count for line in lines.values() for count in line}, reverse=True):
+        yield Row(size(count), tuple(_cell(line.get(count)) for line in lines.values()))
+
+
+def _cell(point: _Point | None) -> Cell:
+    return (
+        Cell("not measured", level(0.0, None)) if point is None else Cell(number(point.value), _level(point))
+    )
+
+
+def _took_part(lines: _Lines) -> str:
+    """Who was in it, where that was the same for all points."""
+    nodes = {point.context.nodes for line in lines.values() for point in line.values()}
+    ranks = {point.context.ranks for line in lines.values() for point in line.values()}
+    if len(nodes) != 1 or not (names := nodes.pop()):
+        return "Lowest value of each size over the groups of nodes that were measured."
+    count = ranks.pop() if len(ranks) == 1 else None
+    return f"{listed(names)}{f' ({count} ranks)' if count else ''}."
+
+
+def _compared(lines: _Lines) -> str:
+    """How many points have an expectation, and how many miss it."""
+    points = [point for line in lines.values() for point in line.values()]
+    bound = [point for point in points if point.expectation is not None]
+    if not bound:
+        return "No expectation for these."
+    missed = sum(_level(point).css in {"far", "missed"} for point in bound)
+    expected = sorted({words(point.expectation) for point in bound})
+    return (
+        f"Expected: {'; '.join(expected)}, at {len(bound)} of {len(points)} points; {missed or 'none'} below."
+    )

@@ -1,0 +1,201 @@
+"""A verdict, its run, measurements and expectations in, one HTML page out."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from markupsafe import Markup
+
+from rackwright.render.templates import render
+from rackwright.validate.expectations import Expectation, Expectations
+from rackwright.validate.model import Measurements, Run
+from rackwright.verdict.model import Verdict
+from rackwright.verdict.report import bandwidth, evidence, pairs, plots, subjects
+from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, words
+from rackwright.verdict.report.figures import clipped, counted, figure, listed, size
+
+TEMPLATE = "report/report.html.j2"
+STYLE = "report/style.css"
+_RUN_FILE = "run.json"
+_MEASUREMENTS_FILE = "measurements.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A term and what is said of it."""
+
+    term: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What was left out of the judgement, and why."""
+
+    title: str
+    about: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationRow:
+    """One expectation with where it comes from."""
+
+    what: str
+    bound: str
+    nominal: str
+    provenance: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of the run beside its raw output."""
+
+    href: str
+    path: str
+    holds: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that the page shows."""
+
+    title: str
+    policy: str
+    style: Markup
+    cluster: str
+    suite: str
+    started: str
+    badge: subjects.Badge
+    warnings: tuple[str, ...]
+    subjects: subjects.Subjects
+    clear: tuple[str, ...]
+    """One sentence where nothing is at fault."""
+    bandwidth: tuple[bandwidth.Panel, ...]
+    matrices: tuple[pairs.Matrix, ...]
+    rails: tuple[plots.Plot, ...]
+    nodes: tuple[plots.Plot, ...]
+    likenesses: tuple[plots.Likeness, ...]
+    levels: tuple[Level, ...]
+    listings: tuple[Listing, ...]
+    expectations: tuple[ExpectationRow, ...]
+    checks: tuple[evidence.Check, ...]
+    files: tuple[File, ...]
+    facts: tuple[Entry, ...]
+
+
+def html(verdict: Verdict, run: Run, measurements: Measurements, expectations: Expectations) -> str:
+    """The report of a run, for a file in the run's folder: all its links are relative to that.
+
+    Self-contained: style and drawings are inline, it has no script, and its policy forbids every
+    request. Same input, same bytes.
+    """
+    return render(TEMPLATE, {"page": _page(verdict, run, measurements, expectations)})
+
+
+def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: Expectations) -> Page:
+    style = render(STYLE, {})
+    bounds = Bounds(run, expectations.expectations)
+    ways = pairs.ways(measurements.measurements, bounds)
+    badge = subjects.BADGES[verdict.verdict]
+    arranged = subjects.arranged(verdict)
+    return Page(
+        title=f"{badge.word}: {clipped(verdict.cluster)}, {clipped(verdict.suite)}, {verdict.started}",
+        policy=_policy(style),
+        style=Markup(style),  # noqa: S704 (our own file)
+        cluster=clipped(verdict.cluster),
+        suite=clipped(verdict.suite),
+        started=verdict.started,
+        badge=badge,
+        warnings=tuple(_warnings(run)),
+        subjects=arranged,
+        clear=() if arranged.findings else ("Nothing to do.",),
+        bandwidth=bandwidth.panels(measurements.measurements, bounds),
+        matrices=pairs.matrices(ways),
+        rails=plots.rails(ways),
+        nodes=plots.nodes(measurements.measurements, bounds),
+        likenesses=plots.likenesses(measurements.measurements, bounds),
+        levels=tuple(level for level in LEVELS if level.mark),
+        listings=tuple(_listings(verdict, run)),
+        expectations=tuple(map(_expectation, expectations.expectations)),
+        checks=evidence.checks(run),
+        files=tuple(_files(run)),
+        facts=tuple(_facts(run)),
+    )
+
+
+def _policy(style: str) -> str:
+    """Content-Security-Policy: nothing but our own style, known by its hash."""
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _warnings(run: Run) -> Iterator[str]:
+    if run.finished is None:
+        yield "This run did not come to its end: what it had measured until then is judged here."
+
+
+def _listings(verdict: Verdict, run: Run) -> Iterator[Listing]:
+    yield _listing("Held", "Left alone, in maintenance or at work; no verdict on them.", verdict.held)
+    yield _listing("Lost", "Went away, or could not be measured.", run.lost)
+    yield _listing("Not applicable", "Cannot be asked of this cluster; no verdict.", verdict.not_applicable)
+    yield _listing(
+        "Not judged",
+        "Measured, but nobody published or measured a figure to judge it by.",
+        verdict.not_judged,
+    )
+
+
+def _listing(title: str, about: str, said: Mapping[str, str]) -> Listing:
+    entries = (Entry(clipped(name), clipped(reason)) for name, reason in sorted(said.items()))
+    return Listing(title, about, tuple(entries) or (Entry("None", ""),))
+
+
+def _expectation(expectation: Expectation) -> ExpectationRow:
+    key = expectation.key
+    parts = [
+        key.check,
+        key.name,
+        key.collective or "",
+        "" if key.size_bytes is None else size(key.size_bytes),
+        key.fabric or "",
+        "" if key.rails is None else counted(key.rails, "rail"),
+    ]
+    return ExpectationRow(
+        what=", ".join(part.replace("_", "-") for part in parts if part),
+        bound=words(expectation),
+        nominal=figure(expectation.nominal, expectation.unit),
+        provenance=expectation.provenance.value,
+        source=clipped(expectation.source),
+    )
+
+
+def _files(run: Run) -> Iterator[File]:
+    """Files beside raw/; run.json holds the hashes of all others, and cannot hold its own."""
+    made = evidence.link(run.expectations.path, run.expectations.sha256)
+    yield File(f"./{_RUN_FILE}", _RUN_FILE, "what was asked and run, and the hash of every file", "")
+    yield File(made.href, made.path, "what the plan let one expect", made.sha256)
+    yield File(
+        f"./{_MEASUREMENTS_FILE}", _MEASUREMENTS_FILE, "every value, with the file it was read from", ""
+    )
+
+
+def _facts(run: Run) -> Iterator[Entry]:
+    yield Entry("Cluster", clipped(run.cluster))
+    yield Entry("Suite", clipped(run.suite))
+    yield Entry("Plan (SHA-256)", run.plan_sha256)
+    yield Entry("Started", run.started)
+    yield Entry("Finished", run.finished or "not finished")
+    yield Entry("Slurm jobs", listed([str(job) for job in run.job_ids]) or "none")
+    yield Entry("Checks", ", ".join(run.checks) or "none")
+    for site, nodes in sorted(run.sites.items()):
+        yield Entry(f"Site {clipped(site)}", _nodes(nodes))
+
+
+def _nodes(nodes: Sequence[str]) -> str:
+    return listed(nodes) or "no node"

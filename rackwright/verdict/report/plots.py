@@ -1,0 +1,219 @@
+"""Measurements in, horizontal bars out: one a port on a rail, one a node for all else, worst first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from rackwright.validate.expectations import Expectation
+from rackwright.validate.model import Measurement, Unit
+from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, level, words, worst
+from rackwright.verdict.report.figures import (
+    LESS_IS_BETTER,
+    UNITS,
+    clipped,
+    counted,
+    figure,
+    listed,
+    number,
+)
+from rackwright.verdict.report.pairs import RailKey, Way, rail_name
+
+_MOST_BARS = 32
+_FULL = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One subject: from its lowest value to its highest, in per cent of the axis."""
+
+    subject: str
+    low: float
+    span: float
+    bounds: tuple[float, ...]
+    text: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """All subjects of one measurement."""
+
+    title: str
+    unit: str
+    about: str
+    bars: tuple[Bar, ...]
+    rest: tuple[str, ...]
+    """One sentence on the bars that were left out; none where all are shown."""
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Subjects with the same value, of a measurement that is no number."""
+
+    value: str
+    subjects: str
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """All subjects of a measurement that is equal or not, rarest value first."""
+
+    title: str
+    about: str
+    groups: tuple[Group, ...]
+
+
+@dataclass(slots=True)
+class _Spread:
+    """What was measured of one subject."""
+
+    values: list[float]
+    levels: list[Level]
+    expectation: Expectation | None = None
+
+    def add(self, value: float, expectation: Expectation | None) -> None:
+        self.values.append(value)
+        self.levels.append(level(value, expectation))
+        self.expectation = expectation or self.expectation
+
+
+def rails(ways: Mapping[RailKey, Mapping[tuple[str, str], Way]]) -> tuple[Plot, ...]:
+    """A plot for each rail: every port with the lowest and highest of its pairs.
+
+    A port counts as outside its bound where it is that to all its partners in one direction: a
+    partner's fault must not show on it.
+    """
+    return tuple(_rail(key, rows) for key, rows in sorted(ways.items()))
+
+
+def _rail(key: RailKey, rows: Mapping[tuple[str, str], Way]) -> Plot:
+    fabric, rail, unit = key
+    sent, received = _by_end(rows, 0), _by_end(rows, 1)
+    spreads: dict[str, _Spread] = {}
+    for node in sorted(sent.keys() | received.keys()):
+        directions = [side for side in (sent.get(node, []), received.get(node, [])) if side]
+        best = [min((way.level for way in side), key=_goodness) for side in directions]
+        all_ways = [way for side in directions for way in side]
+        spreads[node] = _Spread([way.value for way in all_ways], [worst(best)], all_ways[0].expectation)
+    about = "From the lowest to the highest of each port's pairs, both directions."
+    return _plot(rail_name(fabric, rail), unit, spreads, about)
+
+
+def _by_end(rows: Mapping[tuple[str, str], Way], end: int) -> Mapping[str, list[Way]]:
+    found: defaultdict[str, list[Way]] = defaultdict(list)
+    for ends, way in rows.items():
+        found[ends[end]].append(way)
+    return found
+
+
+def _goodness(one: Level) -> int:
+    return -LEVELS.index(one)
+
+
+def nodes(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Plot, ...]:
+    """A plot for each number that was measured on nodes alone."""
+    found: defaultdict[tuple[str, Unit], dict[str, _Spread]] = defaultdict(dict)
+    for title, subject, measurement in _alone(measurements, bounds):
+        value = measurement.value
+        if not isinstance(value, (bool, str)):
+            spread = found[title, measurement.unit].setdefault(subject, _Spread([], []))
+            spread.add(value, bounds.of(measurement))
+    made = [_plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
+    return tuple(sorted(made, key=lambda plot: LEVELS.index(plot.level)))
+
+
+def likenesses(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Likeness, ...]:
+    """Who has which value, of all that is no number: hashes, carrier."""
+    found: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
+    for title, subject, measurement in _alone(measurements, bounds):
+        if isinstance(measurement.value, (bool, str)):
+            value = figure(measurement.value, measurement.unit)
+            found[title].setdefault(value, set()).add(subject)
+    return tuple(_likeness(title, values) for title, values in found.items())
+
+
+def _likeness(title: str, values: Mapping[str, set[str]]) -> Likeness:
+    ordered = sorted(values.items(), key=lambda item: (len(item[1]), item[0]))
+    count = sum(len(subjects) for subjects in values.values())
+    about = (
+        f"{counted(count, 'value')}, {'all the same' if len(values) == 1 else f'{len(values)} different'}."
+    )
+    return Likeness(title, about, tuple(Group(value, listed(sorted(who))) for value, who in ordered))
+
+
+def _alone(measurements: Iterable[Measurement], bounds: Bounds) -> Iterator[tuple[str, str, Measurement]]:
+    """Measurements of one node or one of its ports, with their title and subject."""
+    for measurement in measurements:
+        context = measurement.context
+        if context.node is None or context.peer is not None or context.collective is not None:
+            continue
+        parts = [bounds.check(measurement), measurement.name.replace("_", " "), context.pattern or ""]
+        port = "" if context.rail is None else f" {rail_name(context.fabric or '', context.rail)}"
+        yield ": ".join(part for part in parts if part), context.node + port, measurement
+
+
+def _plot(title: str, unit: Unit, spreads: Mapping[str, _Spread], about: str) -> Plot:
+    expectation = next((one.expectation for one in spreads.values() if one.expectation), None)
+    ordered = sorted(spreads.items(), key=lambda item: _rank(item, unit))
+    shown, left = ordered[:_MOST_BARS], ordered[_MOST_BARS:]
+    edge = _edge(spreads.values())
+    return Plot(
+        title=title,
+        unit=UNITS[unit],
+        about=f"Expected {words(expectation)}. {about}".strip()
+        if expectation
+        else f"No expectation. {about}",
+        bars=tuple(_bar(name, spread, unit, edge) for name, spread in shown),
+        rest=_rest([spread for _, spread in left], unit),
+        level=worst(one for spread in spreads.values() for one in spread.levels),
+    )
+
+
+def _rank(item: tuple[str, _Spread], unit: Unit) -> tuple[int, float, str]:
+    name, spread = item
+    bad = -max(map(abs, spread.values)) if unit in LESS_IS_BETTER else min(spread.values)
+    return LEVELS.index(worst(spread.levels)), bad, name
+
+
+def _edge(spreads: Iterable[_Spread]) -> float:
+    """Value at the right end of the axis."""
+    ends = [abs(end) for spread in spreads for end in (*spread.values, *_bounds(spread))]
+    return max(ends, default=0.0) or 1.0
+
+
+def _bounds(spread: _Spread) -> list[float]:
+    one = spread.expectation
+    return [] if one is None else [end for end in (one.at_least, one.at_most) if end is not None]
+
+
+def _bar(name: str, spread: _Spread, unit: Unit, edge: float) -> Bar:
+    low, high = min(map(abs, spread.values)), max(map(abs, spread.values))
+    return Bar(
+        subject=clipped(name),
+        low=_share(low, edge),
+        span=round(_share(high, edge) - _share(low, edge), 1),
+        bounds=tuple(_share(bound, edge) for bound in _bounds(spread)),
+        text=_range(spread.values, unit),
+        level=worst(spread.levels),
+    )
+
+
+def _share(value: float, edge: float) -> float:
+    return round(value / edge * _FULL, 1)
+
+
+def _range(values: Sequence[float], unit: Unit) -> str:
+    low, high = number(min(values)), number(max(values))
+    return figure(min(values), unit) if low == high else f"{low} \N{EN DASH} {figure(max(values), unit)}"
+
+
+def _rest(left: Sequence[_Spread], unit: Unit) -> tuple[str, ...]:
+    if not left:
+        return ()
+    values = [value for spread in left for value in spread.values]
+    spread = f"lowest {figure(min(values), unit)}, median {figure(median(values), unit)}"
+    return (f"And {number(len(left), 12)} more: {spread}, highest {figure(max(values), unit)}.",)
