@@ -59,6 +59,11 @@ def rendered(cluster: str) -> Path:
     return state(cluster) / "rendered"
 
 
+def converge(cluster: str) -> Path:
+    """Lock, events and report of converges, and what their runners leave; mode 0700."""
+    return state(cluster) / "converge"
+
+
 def run(cluster: str) -> Path:
     """Sockets and process ids of one lab, gone after a reboot."""
     return Path(os.environ.get("RACKWRIGHT_RUN", "/run/rackwright")) / cluster

@@ -26,10 +26,11 @@ COMMANDS = {
     "refresh": Entry("rackwright.cli.refresh", "Read what is there into the engine's state."),
     "destroy": Entry("rackwright.cli.destroy", "Forget what was brought up; nothing is powered off."),
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
+    "converge": Entry("rackwright.cli.converge", "The hosts' software: controllers first, then all racks."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),
-    "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, ssh."),
+    "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, fault, ssh."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }
 """In the order of the work, which is the order of the help."""

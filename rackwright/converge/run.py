@@ -1,0 +1,251 @@
+"""Phases of shards in, `ConvergeReport` out: runners side by side, each within its failure budget."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rackwright.converge import record, shard_run
+from rackwright.converge.events import TaskEvent, task_event
+from rackwright.converge.model import (
+    ConvergeReport,
+    HostReport,
+    Reason,
+    ShardReport,
+    totals,
+)
+from rackwright.converge.progress import Estimate, display
+from rackwright.converge.tally import Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
+
+    from rackwright.converge.progress import Display
+    from rackwright.converge.shard_run import Ending, Settings
+    from rackwright.converge.shards import Phase, Shard
+
+BUDGET_PERCENT = 50
+"""Of a shard's hosts that may fail before it begins no further task: where more than half of a rack
+fail, the fault is no single host's, and whatever broke them would break the rest as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run is for.
+
+    Args:
+        cluster: its name.
+        plan_sha256: of the plan the hosts are to be like.
+        phases: the hosts, in shards.
+        apart: hosts that are asked for and that nothing is sent to.
+        budget_percent: share of a shard's hosts that may fail before it stops.
+    """
+
+    cluster: str
+    plan_sha256: str
+    phases: Sequence[Phase]
+    apart: Mapping[str, HostReport]
+    budget_percent: int = BUDGET_PERCENT
+
+
+@dataclass
+class _Run:
+    """One run under way; its shards are in threads."""
+
+    asked: Asked
+    settings: Settings
+    tally: Tally
+    show: Display
+    log: record.EventLog
+    ident: str
+    stopping: str = ""
+    """Why no further task is begun anywhere; empty while all goes on."""
+    over_budget: dict[str, str] = field(default_factory=dict)
+    active: dict[str, Shard] = field(default_factory=dict)
+    _signals: int = 0
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def phase(self, phase: Phase, *, first: bool) -> None:
+        """Run a phase's shards, as many at once as there are processors."""
+        with ThreadPoolExecutor(_processors(), "shard") as pool:
+            for done in [pool.submit(self._shard, phase, shard, first=first) for shard in phase.shards]:
+                done.result()
+
+    def _shard(self, phase: Phase, shard: Shard, *, first: bool) -> None:
+        self.tally.begin(shard)
+        if not self._begins(shard):
+            self.tally.close(shard, self._report(phase, shard, None))
+            return
+        self.show.begin(shard)
+        try:
+            ending = shard_run.run(
+                shard, self.settings, self.ident, first=first, on_event=lambda raw: self._take(shard, raw)
+            )
+        finally:
+            with self._lock:
+                del self.active[shard.name]
+        self._note_problem(shard, ending)
+        report = self._report(phase, shard, ending)
+        self.tally.close(shard, report)
+        self.show.end(shard, report)
+
+    def _begins(self, shard: Shard) -> bool:
+        """Whether a shard may begin; from now on it is told when the run stops."""
+        with self._lock:
+            if self.stopping:
+                return False
+            shard_run.lay_out(self.settings.place(shard))
+            self.active[shard.name] = shard
+            return True
+
+    def _take(self, shard: Shard, raw: Mapping[str, Any]) -> None:
+        """One event of a shard's runner."""
+        event = task_event(raw, shard.name)
+        if event is not None:
+            self._count(shard, event)
+        elif raw.get("event") == "playbook_on_stats":
+            self.tally.take_stats(raw["event_data"])
+        elif raw.get("event") == "runner_on_file_diff" and self.settings.check:
+            self.show.diff(str(raw.get("stdout", "")))
+
+    def _count(self, shard: Shard, event: TaskEvent) -> None:
+        self.tally.add(event)
+        self.log.add(event)
+        self.show.task(event)
+        if self.tally.problem and not self.stopping:
+            self.stop("the inventory was refused")
+        elif event.cause is not None:
+            self._mind_budget(shard)
+
+    def _mind_budget(self, shard: Shard) -> None:
+        failed, hosts, budget = self.tally.failed(shard), len(shard.hosts), self.asked.budget_percent
+        if failed * 100 > budget * hosts and failed < hosts and shard.name not in self.over_budget:
+            self.over_budget[shard.name] = (
+                f"{failed} of {hosts} hosts of the shard failed, more than {budget} %: it was stopped"
+            )
+            shard_run.stop(self.settings.place(shard))
+
+    def stop(self, why: str, *, now: bool = False) -> None:
+        """Begin no further task anywhere."""
+        with self._lock:
+            self.stopping = self.stopping or why
+            for shard in self.active.values():
+                shard_run.stop(self.settings.place(shard), now=now)
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Ctrl-C, or SIGTERM: running tasks may end; at the second one they are interrupted."""
+        del number, frame
+        self._signals += 1
+        self.stop("the run was stopped", now=self._signals > 1)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._signals > 0
+
+    def _note_problem(self, shard: Shard, ending: Ending) -> None:
+        """A runner that failed, and no host of it did: the playbook cannot even be read."""
+        if ending.status in (0, shard_run.STOPPED) or self.tally.failed(shard) or self.tally.problem:
+            return
+        said = ending.said or f"ansible-playbook ended with status {ending.status}"
+        self.tally.problem = Reason(task="", message=said, hint=f"see {self.settings.place(shard)}/artifacts")
+
+    def _report(self, phase: Phase, shard: Shard, ending: Ending | None) -> ShardReport:
+        return ShardReport(
+            phase=phase.name,
+            hosts=len(shard.hosts),
+            failed=self.tally.failed(shard),
+            stopped=self._why_stopped(shard, ending),
+            seconds=round(ending.seconds, 1) if ending else 0.0,
+        )
+
+    def _why_stopped(self, shard: Shard, ending: Ending | None) -> str:
+        if ending is None:
+            return self.stopping
+        if ending.status in _ENDED_BY_ITSELF and not (self.tally.problem and not self.tally.failed(shard)):
+            return ""
+        fault = self.tally.problem.message if self.tally.problem else f"its runner ended with {ending.status}"
+        return self.stopping or self.over_budget.get(shard.name, "") or fault
+
+
+_ENDED_BY_ITSELF = frozenset({0, 2, 3, 4})
+"""All went well, or hosts failed or were unreachable (ansible-core, task_queue_manager)."""
+
+
+def converge(
+    asked: Asked, settings: Settings, tell: Callable[[str], None], *, quiet: bool = False
+) -> ConvergeReport:
+    """Converge hosts; whatever becomes of one, the others of its shard and all other shards go on.
+
+    Ctrl-C and SIGTERM end the run in its order and are told in the report.
+
+    Args:
+        asked: which hosts, in which order.
+        settings: playbook, tags, places.
+        tell: takes lines of progress.
+        quiet: show none.
+
+    Raises:
+        OSError: the events or the report could not be written.
+    """
+    started, begun = datetime.now(UTC), time.monotonic()
+    tally = Tally()
+    hosts = [name for phase in asked.phases for shard in phase.shards for name in shard.hosts]
+    estimate = Estimate.of(tally, record.last(settings.folder), hosts)
+    show = display(estimate, tell, quiet=quiet)
+    try:
+        with record.EventLog(settings.folder) as log:
+            run = _Run(asked, settings, tally, show, log, ident=f"{started:%Y%m%dT%H%M%S.%f}")
+            with _signals_to(run):
+                for number, phase in enumerate(asked.phases):
+                    run.phase(phase, first=number == 0)
+    finally:
+        show.close()
+    report = _reported(run, started.isoformat(timespec="seconds"), time.monotonic() - begun)
+    record.save(settings.folder, report)
+    return report
+
+
+def _reported(run: _Run, started: str, seconds: float) -> ConvergeReport:
+    there = {name: host.report() for name, host in run.tally.hosts.items()} | dict(run.asked.apart)
+    hosts = dict(sorted(there.items()))
+    return ConvergeReport(
+        cluster=run.asked.cluster,
+        plan_sha256=run.asked.plan_sha256,
+        started=started,
+        seconds=round(seconds, 1),
+        check=run.settings.check,
+        tags=run.settings.tags,
+        interrupted=run.interrupted,
+        problem=run.tally.problem,
+        hosts=hosts,
+        shards=dict(sorted(run.tally.shards.items())),
+        totals=totals(hosts),
+    )
+
+
+@contextmanager
+def _signals_to(run: _Run) -> Iterator[None]:
+    """Let SIGINT and SIGTERM stop the run instead of ending us before its runners."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, run.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _processors() -> int:
+    """Runners at once: each keeps a processor busy with its forks."""
+    return max(1, len(os.sched_getaffinity(0)))
