@@ -26,6 +26,8 @@ _MINORS = range(15, 21)
 _MESSAGE = re.compile(r"stress-ng: (info|metrc|warn|error|fail|debug|note):\s+\[\d+\] (.*)")
 _SUMMARY = re.compile(r"(skipped|passed|failed|metrics untrustworthy): (\d+)(?:: (.*))?")
 _STRESSOR = re.compile(r"([\w-]+) \((\d+)\)")
+_BUILD_INFO = re.compile(r"^build-info:\n(?:.+\n)*", re.MULTILINE)
+"""How it was built; with Debian's source-date-epoch (0.19.02) not even YAML, and not read here."""
 _END = re.compile(r"(?:un)?successful run completed in .*")
 
 
@@ -120,7 +122,7 @@ def _metrics(document: str) -> dict[str, Metric]:
     if not document.endswith("..."):
         raise incomplete("the YAML document has no end")
     try:
-        value = strict_yaml.load(document)
+        value = strict_yaml.load(_BUILD_INFO.sub("", document, count=1))
         read = _DOCUMENT.validate_python(value)
     except strict_yaml.NotYaml as error:
         raise corrupt(f"document: {error}") from None
