@@ -5,7 +5,10 @@ rackwright-lock: 1
 cluster: lab
 catalogue: "5e0c…"
 fabrics:
-  compute: {rails: 2}
+  compute:
+    rails: 2              # its address range is split into two networks; see `fabric.locked` for the rest
+    places:
+      node: {1-3: 0-2}    # slots 1 to 3 have the places 0 to 2
 pools:
   node:
     site: hall
@@ -20,31 +23,24 @@ sha256: "91ab…"         # of all above: a cut or edited lock is found, never h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from rackwright import canonical, strict_yaml
-from rackwright.errors import LockCorrupt
 from rackwright.findings import Place
-from rackwright.plan.ranges import Span, pair_up
+from rackwright.plan.fabric.locked import FabricSeats, FabricText, seats_of
+from rackwright.plan.fabric.locked import lines as fabric_lines
+from rackwright.plan.lock_text import RackName, Spans, corrupt, key_text, once, pairs, racks_lines
+from rackwright.plan.ranges import pair_up
 from rackwright.spec.base import Model, Name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 VERSION: Literal[1] = 1
-MOST_SLOTS = 1 << 20
-"""In one span; more is no lock but an attempt on our memory."""
-_RESERVED = frozenset({"on", "off", "yes", "no", "true", "false", "null"})
-"""Names that YAML 1.1 reads as something else."""
-_HINT = (
-    "take the last version from version control (after a merge: one of both sides) "
-    "and run `rackwright plan` again"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +73,8 @@ class Lock:
     rails: Mapping[str, int]
     """Fabric → number of equal networks that its address range is split into, a power of two."""
     pools: Mapping[str, PoolSeats]
+    fabrics: Mapping[str, FabricSeats] = field(default_factory=dict)
+    """Of every fabric with cables."""
 
     @property
     def sha256(self) -> str:
@@ -97,20 +95,22 @@ def _body(lock: Lock) -> str:
 def _lines(lock: Lock) -> Iterator[str]:
     yield f"# What is allocated in cluster {lock.cluster}. `rackwright plan` alone writes it; commit it."
     yield f"rackwright-lock: {VERSION}"
-    yield f"cluster: {_key(lock.cluster)}"
+    yield f"cluster: {key_text(lock.cluster)}"
     yield f'catalogue: "{lock.catalogue_sha256}"'
-    yield "fabrics:" if lock.rails else "fabrics: {}"
-    for fabric, rails in sorted(lock.rails.items()):
-        yield f"  {_key(fabric)}: {{rails: {rails}}}"
+    names = sorted(lock.rails.keys() | lock.fabrics.keys())
+    yield "fabrics:" if names else "fabrics: {}"
+    for name in names:
+        seats = lock.fabrics.get(name, FabricSeats())
+        yield from (f"  {line}" for line in fabric_lines(name, lock.rails.get(name), seats))
     yield "pools:" if lock.pools else "pools: {}"
     for name, pool in sorted(lock.pools.items()):
-        yield f"  {_key(name)}:"
+        yield f"  {key_text(name)}:"
         yield from (f"    {line}" for line in _pool_lines(pool))
 
 
 def _pool_lines(pool: PoolSeats) -> Iterator[str]:
     seats = sorted(pool.seats.items())
-    yield f"site: {_key(pool.site)}"
+    yield f"site: {key_text(pool.site)}"
     yield "indexes:" if seats else "indexes: {}"
     for slots, indexes in pair_up((number, seat.index) for number, seat in seats):
         yield f"  {slots}: {indexes}"
@@ -121,33 +121,20 @@ def _pool_lines(pool: PoolSeats) -> Iterator[str]:
     )
     if placed:
         yield "racks:"
-    for rack, in_rack in groupby(placed, key=lambda place: place[0]):
-        spans = pair_up((number, unit) for _, number, unit in in_rack)
-        yield f"  {rack}: {{{', '.join(f'{slots}: {units}' for slots, units in spans)}}}"
-
-
-def _key(name: str) -> str:
-    return f'"{name}"' if name in _RESERVED else name
-
-
-_Spans = Mapping[int | str, int | str]
-
-
-class _FabricText(Model):
-    rails: Annotated[int, Field(ge=1)]
+    yield from (f"  {line}" for line in racks_lines(placed))
 
 
 class _PoolText(Model):
     site: Name
-    indexes: _Spans
-    racks: Mapping[Annotated[str, StringConstraints(pattern=r"^r\d{2,4}p\d{2,4}$")], _Spans] = {}
+    indexes: Spans
+    racks: Mapping[RackName, Spans] = {}
 
 
 class _LockText(Model):
     version: Annotated[Literal[1], Field(alias="rackwright-lock")]
     cluster: Name
     catalogue: str
-    fabrics: dict[Name, _FabricText]
+    fabrics: dict[Name, FabricText]
     pools: dict[Name, _PoolText]
     sha256: str
 
@@ -168,65 +155,52 @@ def parse(text: str, path: Path) -> Lock:
     lock = Lock(
         cluster=shape.cluster,
         catalogue_sha256=shape.catalogue,
-        rails={name: fabric.rails for name, fabric in shape.fabrics.items()},
+        rails={name: fabric.rails for name, fabric in shape.fabrics.items() if fabric.rails is not None},
         pools=pools,
+        fabrics=dict(_fabrics(path, shape.fabrics)),
     )
     _refuse_shared_indexes(path, pools)
     if shape.sha256 != lock.sha256:
-        raise _corrupt(
-            path, "sha256", got=f"content of {lock.sha256[:12]}…", expected=f"{shape.sha256[:12]}…"
-        )
+        raise corrupt(path, "sha256", got=f"content of {lock.sha256[:12]}…", expected=f"{shape.sha256[:12]}…")
     return lock
+
+
+def _fabrics(path: Path, fabrics: Mapping[str, FabricText]) -> Iterator[tuple[str, FabricSeats]]:
+    """Those of which more is kept than how their addresses are split."""
+    for name, text in fabrics.items():
+        seats = seats_of(path, name, text)
+        if seats != FabricSeats():
+            yield name, seats
 
 
 def _shape(text: str, path: Path) -> _LockText:
     try:
         return _LockText.model_validate(strict_yaml.load(text))
     except strict_yaml.NotYaml as error:
-        raise _corrupt(Place(path, error.line, error.column), "", got=error.problem) from None
+        raise corrupt(Place(path, error.line, error.column), "", got=error.problem) from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
         got = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
-        raise _corrupt(path, key, got=got, expected=first["msg"]) from None
+        raise corrupt(path, key, got=got, expected=first["msg"]) from None
 
 
 def _seats(path: Path, name: str, pool: _PoolText) -> dict[int, Seat]:
     key = f"pools.{name}.indexes"
-    seats = {slot: Seat(index) for slot, index in _once(path, key, _pairs(path, key, pool.indexes))}
+    seats = {slot: Seat(index) for slot, index in once(path, key, pairs(path, key, pool.indexes))}
     if not pool.racks:
         return seats
     placed: dict[int, Seat] = {}
     for rack, spans in pool.racks.items():
         key = f"pools.{name}.racks.{rack}"
-        for slot, unit in _pairs(path, key, spans):
+        for slot, unit in pairs(path, key, spans):
             if slot not in seats or slot in placed:
-                raise _corrupt(path, key, got=f"slot {slot}", expected="each slot that has an index, once")
+                raise corrupt(path, key, got=f"slot {slot}", expected="each slot that has an index, once")
             placed[slot] = Seat(seats[slot].index, rack, unit)
     missing = sorted(seats.keys() - placed.keys())
     if missing:
-        raise _corrupt(path, f"pools.{name}.racks", got=f"no rack for slot {missing[0]}", expected="one")
+        raise corrupt(path, f"pools.{name}.racks", got=f"no rack for slot {missing[0]}", expected="one")
     return dict(sorted(placed.items()))
-
-
-def _pairs(path: Path, key: str, spans: _Spans) -> Iterator[tuple[int, int]]:
-    for left, right in spans.items():
-        try:
-            slots, values = Span.parse(str(left)), Span.parse(str(right))
-        except ValueError as error:
-            raise _corrupt(path, key, got=str(error), expected="spans such as 1-96 or 1-25/8") from None
-        if slots.count != values.count or slots.first == 0 or slots.count > MOST_SLOTS:
-            raise _corrupt(path, key, got=f"{slots}: {values}", expected="as many values as slots, from 1")
-        yield from zip(slots, values, strict=True)
-
-
-def _once(path: Path, key: str, pairs: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    seen: set[int] = set()
-    for slot, value in pairs:
-        if slot in seen:
-            raise _corrupt(path, key, got=f"slot {slot} twice", expected="each slot once")
-        seen.add(slot)
-        yield slot, value
 
 
 def _refuse_shared_indexes(path: Path, pools: Mapping[str, PoolSeats]) -> None:
@@ -235,19 +209,9 @@ def _refuse_shared_indexes(path: Path, pools: Mapping[str, PoolSeats]) -> None:
         for slot, seat in pool.seats.items():
             other = owner.setdefault((pool.site, seat.index), f"{name} {slot}")
             if other != f"{name} {slot}":
-                raise _corrupt(
+                raise corrupt(
                     path,
                     f"pools.{name}.indexes",
                     got=f"index {seat.index} for slot {slot}",
                     expected=f"an index that {other} does not have",
                 )
-
-
-def _corrupt(where: Place | Path, key: str, got: str = "", expected: str = "") -> LockCorrupt:
-    return LockCorrupt(
-        f"the lock cannot be used: {key or 'it'} is not what `rackwright plan` wrote",
-        where=where if isinstance(where, Place) else Place(where),
-        got=got,
-        expected=expected,
-        hint=_HINT,
-    )

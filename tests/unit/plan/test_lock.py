@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwright.errors import LockCorrupt
+from rackwright.plan.fabric.frame import Demand, frame
+from rackwright.plan.fabric.locked import FabricSeats, Stand
 from rackwright.plan.lock import Lock, PoolSeats, Seat, parse, render
 
 PATH = Path("clusters/small.lock.yaml")
@@ -30,6 +32,15 @@ LOCK = Lock(
         "cloud": PoolSeats("use2", {1: Seat(0), 2: Seat(1)}),
         "on": PoolSeats("yes", {1: Seat(1)}),
     },
+    fabrics={
+        "compute": FabricSeats(places={"node": {1: 0, 2: 1, 3: 2, 5: 3}}),
+        "tree": FabricSeats(
+            tree=frame(Demand(endpoints=15, ports=8, unit_nodes=4, manager_uplinks=1)),
+            places={"node": {1: 0, 2: 1, 3: 3}, "on": {1: 2}},
+            manager={1: 15},
+            switches={"leaf": {1: Stand("r01p01", 40), 2: Stand("r01p01", 41), 3: Stand("r01p02", 40)}},
+        ),
+    },
 )
 
 
@@ -41,7 +52,21 @@ rackwright-lock: 1
 cluster: small
 catalogue: "{"0" * 64}"
 fabrics:
-  compute: {{rails: 2}}
+  compute:
+    rails: 2
+    places:
+      node: {{1-3: 0-2, 5: 3}}
+  tree:
+    tree: {{attach: rail, units: 4, unit_nodes: 4, rails: 1, planes: 1, breakout: 1, ports: 8, uplinks: 4, \
+spines: 2, pod_leaves: 4, spine_uplinks: 0, cores: 0}}
+    places:
+      node: {{1-2: 0-1, 3: 3}}
+      "on": {{1: 2}}
+    manager: {{1: 15}}
+    switches:
+      leaf:
+        r01p01: {{1-2: 40-41}}
+        r01p02: {{3: 40}}
 pools:
   cloud:
     site: use2
@@ -62,11 +87,34 @@ pools:
     )
 
 
+def test_a_lock_from_before_fabrics_had_places_is_read() -> None:
+    before = Lock(LOCK.cluster, LOCK.catalogue_sha256, LOCK.rails, LOCK.pools)
+    assert "  compute: {rails: 2}\n" in render(before)
+    assert parse(render(before), PATH) == before
+
+
 def test_it_reads_back_what_it_wrote() -> None:
     assert parse(render(LOCK), PATH) == LOCK
 
 
 names = st.from_regex(r"[a-z]([a-z0-9-]{0,5}[a-z0-9])?", fullmatch=True)
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> FabricSeats:
+    """Any fabric of which something is kept: no two slots share a place."""
+    places = iter(draw(st.permutations(range(40))))
+    pools = draw(
+        st.dictionaries(names, st.sets(st.integers(1, 20), min_size=1, max_size=6), min_size=1, max_size=3)
+    )
+    stands = st.builds(Stand, st.sampled_from(["r01p01", "r02p11"]), st.integers(1, 48))
+    tree = frame(Demand(endpoints=40, ports=8, unit_nodes=4, partial=True))
+    return FabricSeats(
+        tree=draw(st.sampled_from([None, tree])),
+        places={pool: {slot: next(places) for slot in sorted(taken)} for pool, taken in pools.items()},
+        manager={n + 1: next(places) for n in range(draw(st.integers(0, 3)))},
+        switches={"leaf": switches} if (switches := draw(st.dictionaries(st.integers(1, 9), stands))) else {},
+    )
 
 
 @st.composite
@@ -83,7 +131,8 @@ def locks(draw: st.DrawFn) -> Lock:
             for unit, (number, index) in enumerate(zip(numbers, indexes, strict=True), 1)
         }
         pools[name] = PoolSeats(draw(st.sampled_from(["hall", "off", "use2"])), seats)
-    return Lock("any", "f" * 64, draw(st.dictionaries(names, st.integers(1, 8))), pools)
+    rails = draw(st.dictionaries(names, st.integers(1, 8)))
+    return Lock("any", "f" * 64, rails, pools, draw(st.dictionaries(names, fabrics())))
 
 
 @given(locks())
@@ -115,6 +164,13 @@ def resealed(text: str) -> str:
         ("    site: hall\n", "", "nothing"),
         ("    site: hall\n", "    site: hall\n    site: hall\n", "stands twice"),
         ("rackwright-lock: 1", "rackwright-lock: 2", "2"),
+        ("manager: {1: 15}", "manager: {1: 3}", "place 3 for slot 3"),
+        ("manager: {1: 15}", "manager: {1: 16}", "place 16 of 16"),
+        ("{1-3: 0-2, 5: 3}", "{1-3: 0-2, 5: 1}", "place 1 for slot 5"),
+        ("{1-3: 0-2, 5: 3}", "{1-3: 0-2, 3: 7}", "slot 3 twice"),
+        ("r01p02: {3: 40}", "r01p02: {2: 40}", "switch 2 twice"),
+        ("spines: 2", "spines: 3", "shared out"),
+        ("cores: 0", "cores: 2, blue: 1", "1"),
         ("rails: 2", "rails: 0", "0"),
         ("      5: 7\n", "      5-99999999: 7-100000001\n", "5-99999999"),
     ],
