@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Collectives over MPI by size, every element of every result checked on every rank.
 
-``srun --mpi=pmix python3 collectives.py --collectives all_reduce,broadcast --sizes 1048576,4194304``
+``srun --mpi=pmix python3 collectives.py --iterations 3 all_reduce:1048576,4194304 broadcast:1048576``
 
 Which interfaces and algorithms are used is Open MPI's business (OMPI_MCA_btl_tcp_if_include,
 OMPI_MCA_coll_tuned_…); this program only tells which were asked for. Sizes are rounded down so that they
@@ -25,7 +25,7 @@ from mpi4py import MPI  # type: ignore[import-not-found]  # (on hosts only)
 from sealed import host, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 SCHEMA = "rackwright/collectives/1"
 ELEMENT = np.dtype(np.float32)
@@ -207,16 +207,22 @@ def divisible(size: int, ranks: int) -> int:
     return max(size // unit, 1) * unit
 
 
+def wanted(words: list[str], ranks: int) -> Iterator[tuple[str, int]]:
+    """Collective and size of each row."""
+    for word in words:
+        name, _, sizes = word.partition(":")
+        for size in sizes.split(","):
+            yield name, divisible(int(size), ranks)
+
+
 def main() -> None:
     """Measure every collective at every size."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--collectives", required=True, metavar="NAME,…")
-    parser.add_argument("--sizes", required=True, metavar="BYTES,…")
     parser.add_argument("--iterations", type=int, required=True)
+    parser.add_argument("rows", nargs="+", metavar="COLLECTIVE:BYTES,…")
     asked = parser.parse_args()
     world = MPI.COMM_WORLD
-    names = asked.collectives.split(",")
-    sizes = [divisible(int(size), world.size) for size in asked.sizes.split(",")]
+    rows = list(wanted(asked.rows, world.size))
     hosts: list[str] = world.allgather(host())
     if world.rank == 0:
         interfaces = os.environ.get(INTERFACES, "all").split(",")
@@ -225,15 +231,14 @@ def main() -> None:
             "start",
             ranks=world.size,
             hosts=hosts,
-            rows=len(names) * len(sizes),
+            rows=len(rows),
             interfaces=interfaces,
             pattern=PATTERN,
         )
-    for name in names:
-        for size in sizes:
-            measure(world, name, size, asked.iterations, hosts)
+    for name, size in rows:
+        measure(world, name, size, asked.iterations, hosts)
     if world.rank == 0:
-        tell(SCHEMA, "end", rows=len(names) * len(sizes))
+        tell(SCHEMA, "end", rows=len(rows))
 
 
 if __name__ == "__main__":
