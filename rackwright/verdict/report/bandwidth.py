@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Context, Measurement, Unit
-from rackwright.verdict.report.bounds import Bounds, Level, level, words, worst
+from rackwright.verdict.report.bounds import FAR, MISSED, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.chart import Chart, Series, drawn
-from rackwright.verdict.report.figures import UNITS, listed, number, size
+from rackwright.verdict.report.figures import UNITS, counted, listed, number, size
 
 _THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 _SeriesKey = tuple[str, int]
@@ -49,9 +49,27 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
+    """The lowest value of a series at a size.
+
+    An expectation that names no size is about the link, not about what it costs to begin: the
+    largest size of the series is held against it.
+    """
+
     value: float
     expectation: Expectation | None
     context: Context
+    largest: bool = False
+
+    @property
+    def judged_by(self) -> Expectation | None:
+        """The expectation that this point must meet."""
+        one = self.expectation
+        return one if one and (self.largest or one.key.size_bytes is not None) else None
+
+    @property
+    def level(self) -> Level:
+        """How it stands to that."""
+        return level(self.value, self.judged_by)
 
 
 _Lines = dict[_SeriesKey, dict[int, _Point]]
@@ -72,6 +90,9 @@ def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[t
         line = found[collective, measurement.unit][key]
         if count not in line or value < line[count].value:
             line[count] = _Point(value, bounds.of(measurement), context)
+    for lines in found.values():
+        for line in lines.values():
+            line[max(line)] = replace(line[max(line)], largest=True)
     return found
 
 
@@ -86,7 +107,7 @@ def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, fl
 
 def _panel(title: str, unit: Unit, lines: _Lines) -> Panel:
     named = [(_label(key), line) for key, line in sorted(lines.items())]
-    found = worst(_level(point) for line in lines.values() for point in line.values())
+    found = worst(point.level for line in lines.values() for point in line.values())
     return Panel(
         title=title.replace("_", "-"),
         unit=UNITS[unit],
@@ -96,10 +117,6 @@ def _panel(title: str, unit: Unit, lines: _Lines) -> Panel:
         rows=tuple(_rows(dict(named))),
         level=found,
     )
-
-
-def _level(point: _Point) -> Level:
-    return level(point.value, point.expectation)
 
 
 def _label(key: _SeriesKey) -> str:
@@ -122,9 +139,7 @@ def _rows(lines: Mapping[str, Mapping[int, _Point]]) -> Iterator[Row]:
 
 
 def _cell(point: _Point | None) -> Cell:
-    return (
-        Cell("not measured", level(0.0, None)) if point is None else Cell(number(point.value), _level(point))
-    )
+    return Cell("not measured", UNBOUND) if point is None else Cell(number(point.value), point.level)
 
 
 def _took_part(lines: _Lines) -> str:
@@ -138,13 +153,11 @@ def _took_part(lines: _Lines) -> str:
 
 
 def _compared(lines: _Lines) -> str:
-    """How many points have an expectation, and how many miss it."""
-    points = [point for line in lines.values() for point in line.values()]
-    bound = [point for point in points if point.expectation is not None]
-    if not bound:
-        return "No expectation for these."
-    missed = sum(_level(point).css in {"far", "missed"} for point in bound)
-    expected = sorted({words(point.expectation) for point in bound})
-    return (
-        f"Expected: {'; '.join(expected)}, at {len(bound)} of {len(points)} points; {missed or 'none'} below."
-    )
+    """What is expected, and how many of the points that are held against it miss it."""
+    judged = [point for line in lines.values() for point in line.values() if point.judged_by]
+    if not judged:
+        return "No expectation of these."
+    missed = sum(point.level in {FAR, MISSED} for point in judged)
+    expected = listed(sorted({words(point.judged_by) for point in judged}))
+    of = f"{missed or 'none'} of {counted(len(judged), 'point')}"
+    return f"Expected of the largest size: {expected}; {of} below."

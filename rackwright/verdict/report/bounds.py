@@ -21,6 +21,11 @@ class Level:
     word: str
 
     @property
+    def sign(self) -> str:
+        """For a legend."""
+        return self.mark or "no mark"
+
+    @property
     def said(self) -> tuple[str, ...]:
         """What the mark says, for who does not see it; nothing where there is no mark."""
         return (self.word,) if self.mark else ()

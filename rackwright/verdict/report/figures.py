@@ -27,6 +27,8 @@ LESS_IS_BETTER = frozenset({Unit.SECONDS, Unit.MICROSECONDS, Unit.COUNT})
 """Units whose high values are the bad ones, where no expectation says it."""
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _BINARY = 1024
+_ALMOST = 0.9995
+"""Rounded to three digits, this is one."""
 _UNIT_NAMES = re.compile(r"\b(" + "|".join(unit.value for unit in Unit if "_" in unit) + r")\b")
 _GAP = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
@@ -55,13 +57,13 @@ def figure(value: Measured, unit: Unit | None, digits: int = 3) -> str:
     return number(value, digits) + (f"{_SPACE}{word}" if word else "")
 
 
-def size(count: int) -> str:
-    """``64 KiB``; a size that is no whole number of them keeps its digits."""
+def size(count: float) -> str:
+    """``64 KiB``; also of a size that three ranks could not share whole: 65,532 bytes."""
     power = 0
-    while count >= _BINARY and not count % _BINARY and power < len(_SIZES) - 1:
-        count //= _BINARY
+    while count >= _BINARY * _ALMOST and power < len(_SIZES) - 1:
+        count /= _BINARY
         power += 1
-    return f"{number(count, 12)}{_SPACE}{_SIZES[power]}"
+    return f"{number(count)}{_SPACE}{_SIZES[power]}"
 
 
 def spelled(text: str) -> str:

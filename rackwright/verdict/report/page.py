@@ -14,8 +14,10 @@ from rackwright.validate.expectations import Expectation, Expectations
 from rackwright.validate.model import Measurements, Run
 from rackwright.verdict.model import Verdict
 from rackwright.verdict.report import bandwidth, evidence, pairs, plots, subjects
+from rackwright.verdict.report.alone import alone
 from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, words
 from rackwright.verdict.report.figures import clipped, counted, figure, listed, size
+from rackwright.verdict.report.likeness import Likeness, likenesses
 
 TEMPLATE = "report/report.html.j2"
 STYLE = "report/style.css"
@@ -80,7 +82,7 @@ class Page:
     matrices: tuple[pairs.Matrix, ...]
     rails: tuple[plots.Plot, ...]
     nodes: tuple[plots.Plot, ...]
-    likenesses: tuple[plots.Likeness, ...]
+    likenesses: tuple[Likeness, ...]
     levels: tuple[Level, ...]
     listings: tuple[Listing, ...]
     expectations: tuple[ExpectationRow, ...]
@@ -101,6 +103,7 @@ def html(verdict: Verdict, run: Run, measurements: Measurements, expectations: E
 def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: Expectations) -> Page:
     style = render(STYLE, {})
     bounds = Bounds(run, expectations.expectations)
+    single = alone(measurements.measurements, bounds)
     ways = pairs.ways(measurements.measurements, bounds)
     badge = subjects.BADGES[verdict.verdict]
     arranged = subjects.arranged(verdict)
@@ -118,10 +121,10 @@ def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: 
         bandwidth=bandwidth.panels(measurements.measurements, bounds),
         matrices=pairs.matrices(ways),
         rails=plots.rails(ways),
-        nodes=plots.nodes(measurements.measurements, bounds),
-        likenesses=plots.likenesses(measurements.measurements, bounds),
-        levels=tuple(level for level in LEVELS if level.mark),
-        listings=tuple(_listings(verdict, run)),
+        nodes=plots.nodes(single, bounds),
+        likenesses=likenesses(single, bounds),
+        levels=LEVELS[:-1],
+        listings=tuple(_listings(verdict, run, measurements)),
         expectations=tuple(map(_expectation, expectations.expectations)),
         checks=evidence.checks(run),
         files=tuple(_files(run)),
@@ -140,9 +143,11 @@ def _warnings(run: Run) -> Iterator[str]:
         yield "This run did not come to its end: what it had measured until then is judged here."
 
 
-def _listings(verdict: Verdict, run: Run) -> Iterator[Listing]:
+def _listings(verdict: Verdict, run: Run, measurements: Measurements) -> Iterator[Listing]:
     yield _listing("Held", "Left alone, in maintenance or at work; no verdict on them.", verdict.held)
     yield _listing("Lost", "Went away, or could not be measured.", run.lost)
+    unread = {one.step: f"{one.status.value.replace('_', ' ')}: {one.problem}" for one in measurements.unread}
+    yield _listing("Not read", "Run, but what the tool printed could not be used.", unread)
     yield _listing("Not applicable", "Cannot be asked of this cluster; no verdict.", verdict.not_applicable)
     yield _listing(
         "Not judged",

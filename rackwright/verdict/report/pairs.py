@@ -13,6 +13,7 @@ from statistics import median
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Measurement, Unit
+from rackwright.verdict.report.alone import rail_name
 from rackwright.verdict.report.bounds import UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.figures import UNITS, counted, figure, number
 
@@ -114,11 +115,6 @@ def _between_two(
             yield directions.get(context.direction or "", [there, back]), value, measurement
 
 
-def rail_name(fabric: str, rail: int) -> str:
-    """``compute r1``; ``compute, all rails``."""
-    return f"{fabric or 'all fabrics'}, all rails" if rail < 0 else f"{fabric} r{rail}"
-
-
 def matrices(rails: Mapping[RailKey, _Ways]) -> tuple[Matrix, ...]:
     """A matrix for each rail, in the order of rails."""
     return tuple(_matrix(key, rows) for key, rows in sorted(rails.items()))
@@ -129,7 +125,7 @@ def _matrix(key: RailKey, rows: _Ways) -> Matrix:
     nodes = tuple(sorted({node for way in rows for node in way}))
     small = len(nodes) <= MOST_NODES
     return Matrix(
-        title=rail_name(fabric, rail),
+        title=rail_name(fabric, None if rail < 0 else rail),
         about=_about(nodes, rows, unit),
         unit=UNITS[unit],
         squares=(_square(nodes, rows),) if small else (),

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from rackwright.validate.expectations import Expectation
-from rackwright.validate.model import Measurement, Unit
+from rackwright.validate.model import Unit
+from rackwright.verdict.report.alone import Alone, rail_name
 from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, level, words, worst
 from rackwright.verdict.report.figures import (
     LESS_IS_BETTER,
     UNITS,
     clipped,
-    counted,
     figure,
-    listed,
     number,
 )
-from rackwright.verdict.report.pairs import RailKey, Way, rail_name
+from rackwright.verdict.report.pairs import RailKey, Way
 
 _MOST_BARS = 32
 _FULL = 100.0
@@ -48,23 +47,6 @@ class Plot:
     rest: tuple[str, ...]
     """One sentence on the bars that were left out; none where all are shown."""
     level: Level
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Subjects with the same value, of a measurement that is no number."""
-
-    value: str
-    subjects: str
-
-
-@dataclass(frozen=True, slots=True)
-class Likeness:
-    """All subjects of a measurement that is equal or not, rarest value first."""
-
-    title: str
-    about: str
-    groups: tuple[Group, ...]
 
 
 @dataclass(slots=True)
@@ -100,7 +82,7 @@ def _rail(key: RailKey, rows: Mapping[tuple[str, str], Way]) -> Plot:
         all_ways = [way for side in directions for way in side]
         spreads[node] = _Spread([way.value for way in all_ways], [worst(best)], all_ways[0].expectation)
     about = "From the lowest to the highest of each port's pairs, both directions."
-    return _plot(rail_name(fabric, rail), unit, spreads, about)
+    return _plot(rail_name(fabric, None if rail < 0 else rail), unit, spreads, about)
 
 
 def _by_end(rows: Mapping[tuple[str, str], Way], end: int) -> Mapping[str, list[Way]]:
@@ -114,46 +96,16 @@ def _goodness(one: Level) -> int:
     return -LEVELS.index(one)
 
 
-def nodes(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Plot, ...]:
+def nodes(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Plot, ...]:
     """A plot for each number that was measured on nodes alone."""
     found: defaultdict[tuple[str, Unit], dict[str, _Spread]] = defaultdict(dict)
-    for title, subject, measurement in _alone(measurements, bounds):
-        value = measurement.value
+    for one in measurements:
+        value, unit = one.measurement.value, one.measurement.unit
         if not isinstance(value, (bool, str)):
-            spread = found[title, measurement.unit].setdefault(subject, _Spread([], []))
-            spread.add(value, bounds.of(measurement))
+            spread = found[one.title, unit].setdefault(one.subject, _Spread([], []))
+            spread.add(value, bounds.of(one.measurement))
     made = [_plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
     return tuple(sorted(made, key=lambda plot: LEVELS.index(plot.level)))
-
-
-def likenesses(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Likeness, ...]:
-    """Who has which value, of all that is no number: hashes, carrier."""
-    found: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
-    for title, subject, measurement in _alone(measurements, bounds):
-        if isinstance(measurement.value, (bool, str)):
-            value = figure(measurement.value, measurement.unit)
-            found[title].setdefault(value, set()).add(subject)
-    return tuple(_likeness(title, values) for title, values in found.items())
-
-
-def _likeness(title: str, values: Mapping[str, set[str]]) -> Likeness:
-    ordered = sorted(values.items(), key=lambda item: (len(item[1]), item[0]))
-    count = sum(len(subjects) for subjects in values.values())
-    about = (
-        f"{counted(count, 'value')}, {'all the same' if len(values) == 1 else f'{len(values)} different'}."
-    )
-    return Likeness(title, about, tuple(Group(value, listed(sorted(who))) for value, who in ordered))
-
-
-def _alone(measurements: Iterable[Measurement], bounds: Bounds) -> Iterator[tuple[str, str, Measurement]]:
-    """Measurements of one node or one of its ports, with their title and subject."""
-    for measurement in measurements:
-        context = measurement.context
-        if context.node is None or context.peer is not None or context.collective is not None:
-            continue
-        parts = [bounds.check(measurement), measurement.name.replace("_", " "), context.pattern or ""]
-        port = "" if context.rail is None else f" {rail_name(context.fabric or '', context.rail)}"
-        yield ": ".join(part for part in parts if part), context.node + port, measurement
 
 
 def _plot(title: str, unit: Unit, spreads: Mapping[str, _Spread], about: str) -> Plot:

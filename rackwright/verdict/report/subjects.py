@@ -134,7 +134,7 @@ def arranged(verdict: Verdict) -> Subjects:
 
 def _group(title: str, lines: Iterable[Line], opened: tuple[str, ...]) -> Group:
     told = tuple(lines)
-    return Group(f"{title}: {counted(len(told), 'subject')}", opened, told)
+    return Group(f"{title}: {listed([line.name for line in told])}", opened, told)
 
 
 def _faults(subject: Subject) -> list[Reason]:
@@ -173,7 +173,8 @@ def summary(subjects: Sequence[Subject]) -> str:
         if any(counts[value, kind] for kind in Kind)
     ]
     if told:
-        return "; ".join(told) + "."
+        passed = sum(subject.verdict is Value.PASS for subject in subjects)
+        return f"{'; '.join(told)}; {counted(passed, 'subject')} passed."
     return f"All {_join([counted(kinds[kind], kind.value) for kind in Kind if kinds[kind]])} passed."
 
 

@@ -1,0 +1,73 @@
+"""Measurements that are no number in, who has which value out: hashes, carrier."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from rackwright.validate.model import Unit
+from rackwright.verdict.report.alone import Alone
+from rackwright.verdict.report.bounds import LEVELS, UNBOUND, Bounds, Level, level, worst
+from rackwright.verdict.report.figures import counted, figure, listed
+
+_HASH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Subjects with the same value."""
+
+    value: str
+    subjects: str
+    level: Level
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """All subjects of a measurement: values outside their bound first, then the rarest."""
+
+    title: str
+    about: str
+    groups: tuple[Group, ...]
+    level: Level
+
+
+@dataclass(slots=True)
+class _Holders:
+    """Who has a value."""
+
+    text: str
+    subjects: list[str] = field(default_factory=list)
+    level: Level = UNBOUND
+
+
+def likenesses(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Likeness, ...]:
+    """One for each measurement that is no number, worst first."""
+    found: defaultdict[str, dict[bool | str, _Holders]] = defaultdict(dict)
+    for one in measurements:
+        value, unit = one.measurement.value, one.measurement.unit
+        if isinstance(value, (bool, str)):
+            holders = found[one.title].setdefault(value, _Holders(_text(value, unit)))
+            holders.subjects.append(one.subject)
+            if isinstance(value, bool):
+                holders.level = level(float(value), bounds.of(one.measurement))
+    made = [_likeness(title, values) for title, values in found.items()]
+    return tuple(sorted(made, key=lambda likeness: LEVELS.index(likeness.level)))
+
+
+def _text(value: bool | str, unit: Unit) -> str:  # noqa: FBT001 (a measured value)
+    """As it is shown; the start of a hash is enough to tell two apart."""
+    return f"{value[:_HASH]}…" if unit is Unit.SHA256 and isinstance(value, str) else figure(value, unit)
+
+
+def _likeness(title: str, values: Mapping[bool | str, _Holders]) -> Likeness:
+    ordered = sorted(values.values(), key=lambda one: (LEVELS.index(one.level), len(one.subjects), one.text))
+    count = sum(len(one.subjects) for one in ordered)
+    alike = "all the same" if len(ordered) == 1 else f"{len(ordered)} different"
+    return Likeness(
+        title=title,
+        about=f"{counted(count, 'value')}, {alike}.",
+        groups=tuple(Group(one.text, listed(sorted(one.subjects)), one.level) for one in ordered),
+        level=worst(one.level for one in ordered),
+    )
