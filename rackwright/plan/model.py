@@ -199,6 +199,8 @@ class SlurmNodes(Model):
     processors: Processors | None
     memory_mib: int | None
     accelerator: str | None
+    device: str | None
+    """Its device files, without their numbers; None where no source tells."""
     accelerators: int
     """Of each, for gres."""
 
@@ -235,7 +237,7 @@ class SlurmPlan(Model):
     host: SlurmHost
     """How jobs are followed and confined."""
     settings: dict[str, str]
-    """Further keys of slurm.conf, as the spec states them."""
+    """Further keys of slurm.conf: ours, where the spec does not state others."""
     pools: dict[str, SlurmNodes]
     partitions: dict[str, SlurmPartition]
     units: dict[str, tuple[str, ...]]

@@ -12,6 +12,7 @@ from rackwright.catalogue.model import SlurmHost
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
 from rackwright.plan.model import SlurmNodes, SlurmPartition, SlurmPlan, SlurmQos
+from rackwright.plan.slurm_settings import DEFAULTS
 from rackwright.plan.stacks import HOSTS_PER_SET
 from rackwright.spec.fabrics import Efa, FatTree
 from rackwright.spec.pools import Role
@@ -166,7 +167,7 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         state_folder=scheduler.state_folder,
         slurmd_timeout_s=scheduler.slurmd_timeout_s,
         host=_confinement(ground),
-        settings={key: str(value) for key, value in sorted(scheduler.settings.items())},
+        settings=_settings(scheduler),
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
         units={unit: slots for found in units.values() for unit, slots in found.items()},
@@ -221,8 +222,13 @@ def _nodes(ground: _Ground, name: str, pool: PoolPlan) -> SlurmNodes:
         processors=platform.processors,
         memory_mib=platform.memory_mib,
         accelerator=platform.accelerator,
+        device=_device(ground.catalogue, platform),
         accelerators=pool.accelerators_per_node,
     )
+
+
+def _device(catalogue: Catalogue, platform: Platform) -> str | None:
+    return catalogue.accelerators[platform.accelerator].device if platform.accelerator else None
 
 
 def _static(pool: PoolPlan) -> Iterator[Slot]:
@@ -260,6 +266,14 @@ def _spines(ground: _Ground, units: Mapping[str, Mapping[str, object]]) -> dict[
     for name, pool in ground.computing.items():
         spines.setdefault(f"spine-{pool.site}", []).extend(units[name])
     return {spine: tuple(below) for spine, below in sorted(spines.items()) if below}
+
+
+def _settings(scheduler: Slurm) -> dict[str, str]:
+    """Keys of slurm.conf by name, in which Slurm does not tell upper from lower case."""
+    stated = {key: str(value) for key, value in scheduler.settings.items()}
+    lower = {key.lower() for key in stated}
+    kept = {key: value for key, value in DEFAULTS.items() if key.lower() not in lower}
+    return dict(sorted({**kept, **stated}.items()))
 
 
 def _qos(scheduler: Slurm) -> dict[str, SlurmQos]:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.render import boot
+from rackwright import canonical
+from rackwright.render import boot, slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from rackwright.plan.model import Plan
 
 BOOT = "boot"
 """Folder of the boot seeds."""
+SLURM = "slurm"
+"""Folder of the schedulers' files: ``slurm/main/slurm.conf``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,38 @@ def rendered(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[RenderedFil
     """
     for seed in boot.seeds(plan, authorized_keys):
         yield RenderedFile(f"{BOOT}/{seed.path}", seed.content)
+    yield from for_roles(plan)
+
+
+def for_roles(plan: Plan) -> Iterator[RenderedFile]:
+    """What roles lay out: all but the boot seeds, which a host has before any role."""
+    for name, scheduler in plan.slurm.items():
+        for path, content in slurm.files(scheduler).items():
+            yield RenderedFile(f"{SLURM}/{name}/{path}", content)
+
+
+def write_all(plan: Plan, folder: Path) -> list[RenderedFile]:
+    """Write `for_roles` below a folder; a file of an earlier plan that is in this one no more goes.
+
+    Args:
+        plan: the plan.
+        folder: `paths.rendered` of its cluster; nothing else lies there.
+
+    Raises:
+        OSError: a file could not be written whole; it is then the old one.
+    """
+    files = sorted(for_roles(plan), key=lambda file: file.path)
+    for file in files:
+        canonical.write_atomic(folder / file.path, file.content)
+    _take_away(folder, {folder / file.path for file in files})
+    return files
+
+
+def _take_away(folder: Path, kept: set[Path]) -> None:
+    """Files beside the kept ones, and the folders that are then empty."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif path not in kept:
+            path.unlink()

@@ -1,0 +1,48 @@
+"""Keys of slurm.conf: what stands there unless the spec states otherwise, and what the plan alone decides."""
+
+from __future__ import annotations
+
+DEFAULTS = {
+    "HealthCheckInterval": "300",
+    "MpiDefault": "pmix",
+    "PriorityType": "priority/multifactor",
+    "PriorityWeightQOS": "10000",
+    "SchedulerType": "sched/backfill",
+    "SelectType": "select/cons_tres",
+    "SelectTypeParameters": "CR_Core",
+}
+"""``settings`` of a scheduler may replace each of them."""
+
+PLANNED = frozenset(
+    {
+        "AccountingStorageEnforce",
+        "AccountingStorageHost",
+        "AccountingStorageType",
+        "AuthType",
+        "ClusterName",
+        "GresTypes",
+        "HealthCheckNodeState",
+        "HealthCheckProgram",
+        "JobAcctGatherType",
+        "JobRequeue",
+        "PreemptMode",
+        "PreemptType",
+        "ProctrackType",
+        "RebootProgram",
+        "ReturnToService",
+        "SlurmUser",
+        "SlurmctldHost",
+        "SlurmctldLogFile",
+        "SlurmctldParameters",
+        "SlurmctldPidFile",
+        "SlurmdLogFile",
+        "SlurmdParameters",
+        "SlurmdPidFile",
+        "SlurmdSpoolDir",
+        "SlurmdTimeout",
+        "StateSaveLocation",
+        "TaskPlugin",
+        "TopologyPlugin",
+    }
+)
+"""Written from the plan: roles, checks and proofs rely on them."""
