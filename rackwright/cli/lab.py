@@ -11,7 +11,7 @@ import click
 
 from rackwright import paths
 from rackwright.canonical import write_atomic
-from rackwright.cli import frame
+from rackwright.cli import frame, lab_fault
 from rackwright.cli.cluster import open_cluster
 from rackwright.errors import GOOD, UNUSABLE, EnvironmentUnfit, Incomplete, UsageError
 from rackwright.inventory import files as inventory_files
@@ -22,7 +22,7 @@ from rackwright.lab.up import Wanted, image, up
 if TYPE_CHECKING:
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
-    from rackwright.lab.fault import Fault
+    from rackwright.lab.lack import Lack
     from rackwright.lab.places import Places
     from rackwright.lab.status import Status
     from rackwright.lab.up import Report
@@ -35,6 +35,7 @@ def command() -> None:
     """Real hosts on this machine, powered on over Redfish: the world only, as root."""
 
 
+command.add_command(lab_fault.command)
 _SPEC = click.argument("spec", type=frame.SPEC, default=DEFAULT)
 _LAB = click.argument("lab", metavar="[SPEC|NAME]", default=str(DEFAULT))
 
@@ -125,7 +126,7 @@ def lab_status(console: Console, lab: str) -> int:
         "up": now is not None,
         "labd": now is not None and now.labd,
         **_hosts(now),
-        "faults": [],
+        "faults": lab_fault.plain(now.faults if now else ()),
     }
     console.result(document, _status_text(lab, now))
     return GOOD
@@ -140,6 +141,7 @@ def _status_text(lab: str, now: Status | None) -> str:
         return f"no lab of {lab} is up"
     width = max((len(host.name) for host in now.hosts), default=0)
     lines = [f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.role}" for host in now.hosts]
+    lines += lab_fault.lines(now.faults)
     if not now.labd:
         lines.append("labd is dead: no BMC can do anything; `rackwright lab up` starts it again")
     return "\n".join(lines)
@@ -151,20 +153,20 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
     """Say what this machine lacks for a lab, for that of SPEC if it is given; nothing is made."""
     cluster = open_cluster(spec) if spec else None
     world = Wanted.of(cluster.plan, cluster.catalogue, cluster.loaded.path).world if cluster else None
-    faults = doctor.examine(doctor.Ground(world, image()))
+    lacks = doctor.examine(doctor.Ground(world, image()))
     document: dict[str, Json] = {
         "schema": "rackwright/lab-doctor/1",
-        "missing": [asdict(fault) for fault in faults],
+        "missing": [asdict(lack) for lack in lacks],
     }
-    console.result(document, "\n".join(map(_fault_text, faults)) or "this machine can hold the lab")
-    return UNUSABLE if any(fault.blocks for fault in faults) else GOOD
+    console.result(document, "\n".join(map(_lack_text, lacks)) or "this machine can hold the lab")
+    return UNUSABLE if any(lack.blocks for lack in lacks) else GOOD
 
 
-def _fault_text(fault: Fault) -> str:
-    level = "error" if fault.blocks else "note"
+def _lack_text(lack: Lack) -> str:
+    level = "error" if lack.blocks else "note"
     return (
-        f"{level} {fault.code}: {fault.what}\n"
-        f"  got       {fault.got}\n  expected  {fault.expected}\n  hint      {fault.hint}"
+        f"{level} {lack.code}: {lack.what}\n"
+        f"  got       {lack.got}\n  expected  {lack.expected}\n  hint      {lack.hint}"
     )
 
 

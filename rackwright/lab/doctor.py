@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import disks, occupied, parts, processes
 from rackwright.lab.commands import run
-from rackwright.lab.fault import Fault
+from rackwright.lab.lack import Lack
 from rackwright.lab.places import known
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Ground:
     image: Path
 
 
-def examine(ground: Ground) -> list[Fault]:
+def examine(ground: Ground) -> list[Lack]:
     """All that is wrong or worth knowing."""
     return [
         *root(),
@@ -85,22 +85,22 @@ def examine(ground: Ground) -> list[Fault]:
 
 def require(ground: Ground) -> None:
     """Raise EnvironmentUnfit unless a lab can be made here."""
-    blocking = [fault for fault in examine(ground) if fault.blocks]
+    blocking = [lack for lack in examine(ground) if lack.blocks]
     if len(blocking) == 1:
         raise blocking[0].error()
     if blocking:
         raise EnvironmentUnfit(
             f"{len(blocking)} things keep the lab from being made here; nothing was made",
             code=blocking[0].code,
-            got="; ".join(f"{fault.what}: {fault.got}" for fault in blocking),
+            got="; ".join(f"{lack.what}: {lack.got}" for lack in blocking),
             hint="`rackwright lab doctor` says more of each",
         )
 
 
-def root() -> Iterator[Fault]:
+def root() -> Iterator[Lack]:
     """Namespaces, mounts and links are root's to make."""
     if os.geteuid() != 0:
-        yield Fault(
+        yield Lack(
             code="LAB101",
             what="only root can make a lab",
             got=f"user {os.geteuid()}",
@@ -109,12 +109,12 @@ def root() -> Iterator[Fault]:
         )
 
 
-def tools() -> Iterator[Fault]:
+def tools() -> Iterator[Lack]:
     """Programs of the operating system."""
     absent = [name for name in _PACKAGES if shutil.which(name) is None]
     if absent:
         needed = sorted({_PACKAGES[name] for name in absent})
-        yield Fault(
+        yield Lack(
             code="LAB102",
             what="programs are missing",
             got=f"no {', '.join(absent)}",
@@ -123,10 +123,10 @@ def tools() -> Iterator[Fault]:
         )
 
 
-def image(path: Path) -> Iterator[Fault]:
+def image(path: Path) -> Iterator[Lack]:
     """The hosts' image, complete and anonymous."""
     if not (path / _SYSTEMD).exists():
-        yield Fault(
+        yield Lack(
             code="LAB103",
             what="the hosts' image is missing",
             got=f"no {_SYSTEMD} in {path}",
@@ -134,7 +134,7 @@ def image(path: Path) -> Iterator[Fault]:
             hint="`make setup` makes it",
         )
     elif keys := sorted(path.glob("etc/ssh/ssh_host_*")):
-        yield Fault(
+        yield Lack(
             code="LAB103",
             what="the hosts' image holds SSH host keys: all hosts would have the same ones",
             got=", ".join(key.name for key in keys),
@@ -143,7 +143,7 @@ def image(path: Path) -> Iterator[Fault]:
         )
 
 
-def kernel(path: Path) -> Iterator[Fault]:
+def kernel(path: Path) -> Iterator[Lack]:
     """Namespaces, overlay, bridges, rates and loop devices, each by a trial."""
     yield from _trial("LAB104", "the kernel makes no namespaces", *_NAMESPACES)
     yield from _trial(
@@ -156,15 +156,15 @@ def kernel(path: Path) -> Iterator[Fault]:
             yield from _trial("LAB105", "the kernel mounts no overlay over the image", *within)
 
 
-def _trial(code: str, what: str, *command: str) -> Iterator[Fault]:
+def _trial(code: str, what: str, *command: str) -> Iterator[Lack]:
     try:
         run(*command)
     except EnvironmentUnfit as refused:
         hint = "a container without privileges cannot hold a lab: use a virtual or a real machine"
-        yield Fault(code=code, what=what, got=refused.got, expected="it does", hint=hint)
+        yield Lack(code=code, what=what, got=refused.got, expected="it does", hint=hint)
 
 
-def wanted(world: World) -> Iterator[Fault]:
+def wanted(world: World) -> Iterator[Lack]:
     """What this lab needs: ranges, names and ports that are free, space and memory."""
     yield from occupied.ranges(world)
     yield from occupied.link(world)
@@ -173,21 +173,21 @@ def wanted(world: World) -> Iterator[Fault]:
     yield from _memory(world)
 
 
-def _space(world: World) -> Iterator[Fault]:
+def _space(world: World) -> Iterator[Lack]:
     try:
         disks.require_space(world)
     except EnvironmentUnfit as full:
-        yield Fault(full.code, full.message, f"{full.where}: {full.got}", full.expected, full.hint)
+        yield Lack(full.code, full.message, f"{full.where}: {full.got}", full.expected, full.hint)
 
 
-def _memory(world: World) -> Iterator[Fault]:
+def _memory(world: World) -> Iterator[Lack]:
     if processes.read_pid_file(world.places.labd_pid) is not None:
         return  # it has its memory
     lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     free_mib = next(int(words[1]) // _KIB_PER_MIB for words in lines if words[0] == "MemAvailable:")
     needed_mib = _HOST_MIB * len(world.hosts) + _REST_MIB
     if free_mib < needed_mib:
-        yield Fault(
+        yield Lack(
             code="LAB114",
             what="memory is short",
             got=f"{free_mib} MiB available",
@@ -197,11 +197,11 @@ def _memory(world: World) -> Iterator[Fault]:
         )
 
 
-def left_overs() -> Iterator[Fault]:
+def left_overs() -> Iterator[Lack]:
     """Labs that were cut off: no daemon, but something in the kernel or under /run."""
     for places in known():
         if processes.read_pid_file(places.labd_pid) is None and (found := _running_parts(places)):
-            yield Fault(
+            yield Lack(
                 code="LAB113",
                 what=f"lab {places.cluster} was cut off",
                 got=", ".join(map(str, found)),

@@ -9,18 +9,20 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import cgroups, processes, supervisor
+from rackwright.lab import cgroups, processes, supervisor, workbench
 from rackwright.lab.processes import Process
 from rackwright.lab.supervisor import Machine
 from rackwright.render.boot import site_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwright.lab.model import World
 
 _ON_WITHIN_S = 60.0
@@ -88,6 +90,21 @@ class Hosts:
     def restart(self, slot: str) -> None:
         """Ask the host for a reboot; one that is within its self-test is about to boot anyway."""
         self._signal_init(slot, signal.SIGRTMIN + 5)
+
+    @contextmanager
+    def root(self, slot: str) -> Iterator[Path]:
+        """Root of a host, on or off; its power stays as it is for the block.
+
+        Raises:
+            EnvironmentUnfit: its disk cannot be reached.
+        """
+        with self._locks[slot]:
+            machine, running = self._machine(slot), self._supervisor(slot)
+            if running is None:
+                with workbench.root(machine) as root:
+                    yield root
+            else:
+                yield workbench.seen_by(running.pid, machine)
 
     def _supervisor(self, slot: str) -> Process | None:
         return processes.read_pid_file(self._world.places.host_pid(slot))

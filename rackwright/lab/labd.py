@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import disks, network, processes
+from rackwright.lab.faults.planted import Faults
 from rackwright.lab.hosts import Hosts
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
-from rackwright.lab.protocol import Answer, Request, Verb
+from rackwright.lab.protocol import Answer, NamedFault, Request, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from rackwright.lab.faults.fault import Planted
 
 MODULE = "rackwright.lab.labd"
 READY = "ready"
@@ -39,6 +42,7 @@ class Daemon:
     def __init__(self, world: World) -> None:
         self._world = world
         self._hosts = Hosts(world)
+        self._faults = Faults(world, self._hosts)
         self._building = Lock()
         self._orders: dict[Verb, Callable[[str], None]] = {
             Verb.ON: self._hosts.on,
@@ -46,6 +50,11 @@ class Daemon:
             Verb.SHUTDOWN: self._hosts.shutdown,
             Verb.RESET: self._hosts.reset,
             Verb.RESTART: self._hosts.restart,
+        }
+        self._about_all: dict[Verb, Callable[[Request], Answer]] = {
+            Verb.LIST: lambda _: self._list(),
+            Verb.BUILD: lambda _: Answer(text="\n".join(self.build())),
+            Verb.CLEAR: lambda request: self._clear(request.fault),
         }
 
     def answer(self, line: bytes) -> Answer:
@@ -64,13 +73,16 @@ class Daemon:
     def build(self) -> list[str]:
         """Make what is missing of the world; what was missing is returned."""
         with self._building:
-            return [*disks.build(self._world), *network.build(self._world)]
+            made = [*disks.build(self._world), *network.build(self._world)]
+            self._faults.repair()
+        return made
 
     def _do(self, request: Request) -> Answer:
-        if request.verb is Verb.LIST:
-            return Answer(states={host.slot: self._hosts.state(host.slot) for host in self._world.hosts})
-        if request.verb is Verb.BUILD:
-            return Answer(text="\n".join(self.build()))
+        if request.verb in self._about_all:
+            return self._about_all[request.verb](request)
+        if request.verb is Verb.PLANT:
+            _LOG.info("plant %s %s", request.fault, request.slot)
+            return Answer(faults=(_named(self._faults.plant(request.fault, request.slot)),))
         host = self._world.host(request.slot)
         if request.verb is Verb.CONSOLE:
             return Answer(text=_tail(Path(host.console)))
@@ -78,6 +90,20 @@ class Daemon:
             _LOG.info("%s %s", request.verb, request.slot)
             self._orders[request.verb](request.slot)
         return Answer(states={request.slot: self._hosts.state(request.slot)})
+
+    def _list(self) -> Answer:
+        return Answer(
+            states={host.slot: self._hosts.state(host.slot) for host in self._world.hosts},
+            faults=tuple(map(_named, self._faults.now())),
+        )
+
+    def _clear(self, name: str) -> Answer:
+        _LOG.info("clear %s", name or "all faults")
+        return Answer(faults=tuple(map(_named, self._faults.clear(name))))
+
+
+def _named(planted: Planted) -> NamedFault:
+    return NamedFault(planted.name, planted.subject)
 
 
 def _tail(path: Path) -> str:

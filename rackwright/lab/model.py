@@ -42,6 +42,11 @@ class Host(Model):
     nics: Annotated[tuple[Nic, ...], Field(min_length=1)]
     """The one that boots comes first."""
 
+    @property
+    def rails(self) -> tuple[Nic, ...]:
+        """Those that carry a fabric."""
+        return self.nics[1:]
+
     def cable(self, nic: Nic) -> str:
         """The router's end of a cable."""
         return f"h{self.number}.{nic.interface}"[:LINK_NAME_LIMIT]

@@ -130,7 +130,7 @@ def _host(world: World, router: Namespace, host: Host, have: Mapping[str, Link])
             yield f"cable {host.slot} {nic.interface}"
         for where, link, end in ((router, near, host.cable(nic)), (namespace, far, nic.interface)):
             if nic.rate_mbit and (link is None or not link.rate_mbit):
-                _shape(where, end, nic.rate_mbit)
+                shape(where, end, nic.rate_mbit)
                 if link is not None:
                     yield f"rate of {host.slot} {nic.interface}"
 
@@ -149,7 +149,8 @@ def _cable(router: Namespace, namespace: Namespace, host: Host, nic: Nic, mtu: i
     namespace.ip("link", "set", nic.interface, "up")
 
 
-def _shape(where: Namespace, interface: str, rate_mbit: int) -> None:
+def shape(where: Namespace, interface: str, rate_mbit: int) -> None:
+    """Limit what an interface sends; a rate that it has already is replaced."""
     burst_kb = max(_BURST_KB, round(rate_mbit * _KB_PER_MBIT))
     where.tc(
         *("qdisc", "replace", "dev", interface, "root", "tbf"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.lab import processes
 from rackwright.lab.commands import run
-from rackwright.lab.fault import Fault
+from rackwright.lab.lack import Lack
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
 
@@ -21,7 +21,7 @@ _HALVES = 1
 """VPNs split the default route in two; like it, such a route hides nothing."""
 
 
-def ranges(world: World) -> Iterator[Fault]:
+def ranges(world: World) -> Iterator[Lack]:
     """Routes and addresses of the machine that overlap with the lab's ranges."""
     taken = {
         (IPv4Network(destination), link)
@@ -34,7 +34,7 @@ def ranges(world: World) -> Iterator[Fault]:
         wanted = IPv4Network(segment.cidr)
         for network, where in sorted(taken):
             if network.prefixlen > _HALVES and network.overlaps(wanted):
-                yield Fault(
+                yield Lack(
                     code="LAB108",
                     what="an address range of the lab is in use on this machine",
                     got=f"{segment.what} {wanted} overlaps with {network}"
@@ -44,12 +44,12 @@ def ranges(world: World) -> Iterator[Fault]:
                 )
 
 
-def link(world: World) -> Iterator[Fault]:
+def link(world: World) -> Iterator[Lack]:
     """A link of the leg's name that is not ours."""
     places = world.places
     have = Namespace().links().get(places.leg)
     if have is not None and have.alias != places.leg_alias:
-        yield Fault(
+        yield Lack(
             code="LAB110",
             what="the name of the lab's link is taken",
             got=f"{places.leg}, with alias {have.alias or 'none'}",
@@ -58,7 +58,7 @@ def link(world: World) -> Iterator[Fault]:
         )
 
 
-def sockets(world: World) -> Iterator[Fault]:
+def sockets(world: World) -> Iterator[Lack]:
     """Somebody else who listens where labd or a BMC should."""
     places = world.places
     if processes.read_pid_file(places.labd_pid) is None and _somebody_listens(str(places.socket)):
@@ -85,8 +85,8 @@ def _who_has(listening: str, host: Host) -> Iterator[str]:
             yield " ".join(who) or "another process"
 
 
-def _taken(code: str, where: str, who: str) -> Fault:
-    return Fault(
+def _taken(code: str, where: str, who: str) -> Lack:
+    return Lack(
         code=code,
         what="a port or socket of the lab is taken",
         got=f"{where} by {who}",

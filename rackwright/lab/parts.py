@@ -19,7 +19,12 @@ from rackwright.lab.processes import Process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MODULES = ("rackwright.lab.labd", "rackwright.lab.supervisor", "rackwright.lab.bmc")
+MODULES = (
+    "rackwright.lab.labd",
+    "rackwright.lab.supervisor",
+    "rackwright.lab.bmc",
+    "rackwright.lab.workbench",
+)
 _MODULE_WITHIN = 9
 """Words of a command line, `unshare` or `nsenter` included, before the options."""
 _BLOCK = Path("/sys/block")

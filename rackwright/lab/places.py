@@ -73,6 +73,11 @@ class Places:
         return self.lab / "world.json"
 
     @property
+    def faults(self) -> Path:
+        """What was broken in this lab on purpose, and how to mend it."""
+        return self.lab / "faults.json"
+
+    @property
     def outside(self) -> Path:
         """List of files that the lab made outside its own folders, one path a line."""
         return self.lab / "outside"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 TIMEOUT_S = 60.0
@@ -24,7 +25,7 @@ class Verb(StrEnum):
     """What can be asked."""
 
     LIST = "list"
-    """State of every host."""
+    """State of every host, and all faults that are planted."""
     STATE = "state"
     """State of one host."""
     ON = "on"
@@ -40,9 +41,13 @@ class Verb(StrEnum):
     """The end of a host's console log."""
     BUILD = "build"
     """Make what is missing of the world, and clear what does not belong to it."""
+    PLANT = "plant"
+    """Plant a fault on a host, or on a part of one."""
+    CLEAR = "clear"
+    """Clear the faults of a name, or all."""
 
 
-ABOUT_ALL = frozenset({Verb.LIST, Verb.BUILD})
+ABOUT_ALL = frozenset({Verb.LIST, Verb.BUILD, Verb.CLEAR})
 """Verbs that name no host."""
 
 
@@ -52,11 +57,13 @@ class Request:
 
     Args:
         verb: what.
-        slot: which host; empty for verbs about all.
+        slot: which host, or part of one: ``node-002/r1``; empty for verbs about all.
+        fault: name of a fault, where one is planted or cleared.
     """
 
     verb: Verb
     slot: str = ""
+    fault: str = ""
 
     def line(self) -> bytes:
         """Its form on the wire."""
@@ -70,14 +77,31 @@ class Request:
             ValueError: no request; the message says why.
         """
         plain = _object(line)
-        if set(plain) - {"verb", "slot"} or not all(isinstance(value, str) for value in plain.values()):
-            msg = "a request is an object with the texts `verb` and `slot`"
+        if set(plain) - {"verb", "slot", "fault"} or not all(isinstance(one, str) for one in plain.values()):
+            msg = "a request is an object with the texts `verb`, `slot` and `fault`"
             raise ValueError(msg)
-        request = cls(Verb(str(plain.get("verb", ""))), str(plain.get("slot", "")))
+        texts = {key: str(value) for key, value in plain.items()}
+        request = cls(Verb(texts.get("verb", "")), texts.get("slot", ""), texts.get("fault", ""))
         if (request.verb in ABOUT_ALL) == bool(request.slot):
             msg = f"`{request.verb}` {'names no host' if request.slot else 'needs a slot'}"
             raise ValueError(msg)
+        if request.fault and request.verb not in (Verb.PLANT, Verb.CLEAR):
+            msg = f"`{request.verb}` names no fault"
+            raise ValueError(msg)
         return request
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFault:
+    """A fault that is planted.
+
+    Args:
+        name: of the fault.
+        subject: full name of the host or rail it is on.
+    """
+
+    name: str
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +112,13 @@ class Answer:
         error: why it was not done; empty when it was.
         states: slot → ``off``, ``booting`` or ``on``, of the hosts asked about.
         text: of a console, or one line for each thing built.
+        faults: that are planted, or that the order planted or cleared.
     """
 
     error: str = ""
     states: dict[str, str] | None = None
     text: str = ""
+    faults: tuple[NamedFault, ...] = ()
 
     def line(self) -> bytes:
         """Its form on the wire."""
@@ -111,7 +137,8 @@ class Answer:
             msg = "states are an object"
             raise ValueError(msg)
         known = {str(slot): str(state) for slot, state in states.items()} if states else None
-        return cls(str(plain.get("error", "")), known, str(plain.get("text", "")))
+        text = str(plain.get("text", ""))
+        return cls(str(plain.get("error", "")), known, text, tuple(_faults(plain.get("faults"))))
 
 
 class LabdSilent(Exception):
@@ -143,6 +170,14 @@ def _exchange(path: Path, request: Request, timeout_s: float) -> Answer:
         connection.sendall(request.line())
         with connection.makefile("rb") as answers:
             return Answer.parse(answers.readline(_LONGEST_LINE))
+
+
+def _faults(plain: object) -> Iterator[NamedFault]:
+    for fault in plain if isinstance(plain, list) else ():
+        if not isinstance(fault, dict) or not {"name", "subject"} <= fault.keys():
+            msg = "a fault has a name and a subject"
+            raise ValueError(msg)
+        yield NamedFault(str(fault["name"]), str(fault["subject"]))
 
 
 def _line(plain: dict[str, object]) -> bytes:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab.faults.planted import Faults
 from rackwright.lab.hosts import Hosts
 from rackwright.lab.model import World
-from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
+from rackwright.lab.protocol import Answer, LabdSilent, NamedFault, Request, Verb, ask
 
 if TYPE_CHECKING:
     from rackwright.lab.places import Places
@@ -34,10 +35,13 @@ class Status:
 
     Args:
         labd: whether its daemon answers; without it no BMC can do anything.
+        hosts: all of it.
+        faults: that were planted and are not cleared.
     """
 
     labd: bool
     hosts: tuple[HostStatus, ...]
+    faults: tuple[NamedFault, ...] = ()
 
 
 def status(places: Places) -> Status | None:
@@ -49,21 +53,24 @@ def status(places: Places) -> Status | None:
     if not places.world.exists():
         return None
     world = read_world(places)
-    answers, states = _states(world)
+    answers, now = _now(world)
+    states = now.states or {}
     hosts = tuple(
         HostStatus(host.slot, host.pool, ",".join(host.roles) or NO_ROLE, host.site, states[host.slot])
         for host in world.hosts
     )
-    return Status(answers, hosts)
+    return Status(answers, hosts, now.faults)
 
 
-def _states(world: World) -> tuple[bool, dict[str, str]]:
+def _now(world: World) -> tuple[bool, Answer]:
     """From labd; where it is dead, from the same places where it looks."""
     try:
-        return True, ask(world.places.socket, Request(Verb.LIST)).states or {}
+        return True, ask(world.places.socket, Request(Verb.LIST))
     except LabdSilent:
         hosts = Hosts(world)
-        return False, {host.slot: hosts.state(host.slot) for host in world.hosts}
+        states: dict[str, str] = {host.slot: hosts.state(host.slot) for host in world.hosts}
+        faults = Faults(world, hosts).now()
+        return False, Answer(states=states, faults=tuple(NamedFault(one.name, one.subject) for one in faults))
 
 
 def read_world(places: Places) -> World:

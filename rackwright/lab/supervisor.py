@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import cgroups, processes, seed
+from rackwright.lab import cgroups, processes, rootfs, seed
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import Places
@@ -90,6 +90,11 @@ class Machine:
         return f"{self.places.cgroup}/{self.slot}"
 
     @property
+    def disk_mount(self) -> Path:
+        """Where its disk is mounted, for its own processes only."""
+        return self.places.mounts(self.slot) / "disk"
+
+    @property
     def root(self) -> Path:
         """Where its root is mounted, for its own processes only."""
         return self.places.mounts(self.slot) / "root"
@@ -120,14 +125,23 @@ def print_reason(error: EnvironmentUnfit | OSError) -> None:
 
 
 def prepare(machine: Machine) -> None:
-    """Mount the disk over the image; nobody outside this mount namespace sees it.
+    """Make what the host will run in; nobody outside this mount namespace sees its mounts.
 
     Raises:
-        EnvironmentUnfit: the disk or the mount failed.
+        EnvironmentUnfit: the disk or a mount failed.
     """
     cgroups.make(machine.cgroup, machine.memory_mib)
-    disk, mounts = machine.places.disk(machine.slot), machine.places.mounts(machine.slot)
-    upper = mounts / "disk"
+    mount_root(machine)
+    _hide_nspawn_state()
+
+
+def mount_root(machine: Machine) -> None:
+    """Mount the disk over the image.
+
+    Raises:
+        EnvironmentUnfit: the disk or a mount failed.
+    """
+    disk, upper = machine.places.disk(machine.slot), machine.disk_mount
     for folder in (upper, machine.root):
         folder.mkdir(parents=True, exist_ok=True)
     _check(disk)
@@ -136,7 +150,6 @@ def prepare(machine: Machine) -> None:
         (upper / name).mkdir(exist_ok=True)
     layers = f"lowerdir={machine.image},upperdir={upper / 'upper'},workdir={upper / 'work'}"
     run("mount", "-t", "overlay", "-o", layers, "overlay", machine.root)
-    _hide_nspawn_state()
 
 
 def _check(disk: Path) -> None:
@@ -211,7 +224,7 @@ def _network_boot(machine: Machine, console: int) -> None:
     seeds = [machine.places.seeds / machine.shared_seed, machine.places.seeds / machine.slot]
     try:
         laid = seed.lay(seeds, machine.root)
-    except (seed.UnsafeRoot, OSError) as error:
+    except (rootfs.UnsafeRoot, OSError) as error:
         mark(console, f"boot seed not laid: {error}")
         return
     if not seeds[-1].is_dir():

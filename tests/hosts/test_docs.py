@@ -29,7 +29,8 @@ _END = "@@ ended with "
 def _meant(text: str, lab: Lab) -> str:
     """The page's lab is the example's; the test's has another name, range and state."""
     return (
-        text.replace("rackwright lab status\n", f"rackwright lab status {lab.name}\n")
+        re.sub(r"(rackwright lab fault .*)", rf"\1 --lab {lab.name}", text)
+        .replace("rackwright lab status\n", f"rackwright lab status {lab.name}\n")
         .replace("rackwright lab ssh ", f"rackwright lab ssh --spec {lab.spec} ")
         .replace("clusters/lab.yaml", str(lab.spec))
         .replace("~/.local/state/rackwright/lab", str(lab.places.state))

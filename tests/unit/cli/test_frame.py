@@ -36,10 +36,15 @@ def leaves(name: str) -> Iterator[tuple[list[str], click.Command]]:
     """A command of the table, or the commands within it."""
     command = frame.root.get_command(click.Context(frame.root), name)
     assert command is not None
+    yield from below([name], command)
+
+
+def below(words: list[str], command: click.Command) -> Iterator[tuple[list[str], click.Command]]:
     if isinstance(command, click.Group):
-        yield from (([name, below], one) for below, one in command.commands.items())
+        for name, one in command.commands.items():
+            yield from below([*words, name], one)
     else:
-        yield [name], command
+        yield words, command
 
 
 ALL = [pytest.param(*leaf, id=" ".join(leaf[0])) for name in COMMANDS for leaf in leaves(name)]

@@ -34,24 +34,24 @@ def image(tmp_path: Path) -> Path:
 
 def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert [fault.code for fault in doctor.root()] == ["LAB101"]
+    assert [lack.code for lack in doctor.root()] == ["LAB101"]
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert list(doctor.root()) == []
 
 
 def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name in ("tc", "ip", "e2fsck") else f"/{name}")
-    (fault,) = doctor.tools()
-    assert (fault.code, fault.got) == ("LAB102", "no ip, tc, e2fsck")
-    assert fault.hint.endswith("apt-get install e2fsprogs iproute2")
+    (lack,) = doctor.tools()
+    assert (lack.code, lack.got) == ("LAB102", "no ip, tc, e2fsck")
+    assert lack.hint.endswith("apt-get install e2fsprogs iproute2")
 
 
 def test_an_image_that_is_missing_or_has_an_identity_is_refused(image: Path, tmp_path: Path) -> None:
     assert list(doctor.image(image)) == []
-    assert [fault.code for fault in doctor.image(tmp_path / "absent")] == ["LAB103"]
+    assert [lack.code for lack in doctor.image(tmp_path / "absent")] == ["LAB103"]
     (image / "etc/ssh/ssh_host_ed25519_key").touch()
-    (fault,) = doctor.image(image)
-    assert fault.got == "ssh_host_ed25519_key"
+    (lack,) = doctor.image(image)
+    assert lack.got == "ssh_host_ed25519_key"
 
 
 def test_what_the_kernel_refuses_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch, image: Path) -> None:
@@ -59,9 +59,9 @@ def test_what_the_kernel_refuses_is_told_in_its_words(monkeypatch: pytest.Monkey
         raise EnvironmentUnfit("x", got=f"{words[0]}: Operation not permitted")
 
     monkeypatch.setattr(doctor, "run", refuse)
-    faults = list(doctor.kernel(image))
-    assert {fault.code for fault in faults} == {"LAB104", "LAB105", "LAB106", "LAB107"}
-    assert {fault.got for fault in faults} == {
+    lacks = list(doctor.kernel(image))
+    assert {lack.code for lack in lacks} == {"LAB104", "LAB105", "LAB106", "LAB107"}
+    assert {lack.got for lack in lacks} == {
         "unshare: Operation not permitted",
         "losetup: Operation not permitted",
     }
@@ -90,9 +90,9 @@ def test_a_range_in_use_is_named(
     monkeypatch: pytest.MonkeyPatch, world: World, route: str, *, overlaps: bool
 ) -> None:
     monkeypatch.setattr(Namespace, "routes", lambda _: [(route, "tun0")])
-    faults = list(occupied.ranges(world))
-    assert bool(faults) == overlaps
-    assert all(fault.code == "LAB108" and fault.got.endswith("on tun0") for fault in faults)
+    lacks = list(occupied.ranges(world))
+    assert bool(lacks) == overlaps
+    assert all(lack.code == "LAB108" and lack.got.endswith("on tun0") for lack in lacks)
 
 
 def test_our_own_routes_are_in_nobodys_way(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
@@ -115,7 +115,7 @@ def test_a_link_of_that_name_is_ours_by_its_mark_only(
 ) -> None:
     link = Link(world.places.leg, "", 1500, "", alias, up=True, rate_mbit=0, addresses=())
     monkeypatch.setattr(Namespace, "links", lambda _: {link.name: link})
-    assert [fault.code for fault in occupied.link(world)] == ([] if ours else ["LAB110"])
+    assert [lack.code for lack in occupied.link(world)] == ([] if ours else ["LAB110"])
 
 
 def test_disks_that_do_not_fit_are_told_in_gib(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
@@ -139,9 +139,9 @@ def test_disks_that_are_there_need_no_more_space(monkeypatch: pytest.MonkeyPatch
 def test_little_memory_is_told_and_blocks_nothing(world: World, tmp_path: Path) -> None:
     del tmp_path
     many = world.model_copy(update={"hosts": world.hosts * 10_000})
-    faults = [fault for fault in doctor.wanted(many) if fault.code == "LAB114"]
-    assert [fault.blocks for fault in faults] == [False]
-    assert "for 40000 hosts" in faults[0].expected
+    lacks = [lack for lack in doctor.wanted(many) if lack.code == "LAB114"]
+    assert [lack.blocks for lack in lacks] == [False]
+    assert "for 40000 hosts" in lacks[0].expected
 
 
 def test_all_that_is_wrong_is_one_error_and_notes_are_none(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab.protocol import Answer, LabdSilent, Request, Verb, ask
+from rackwright.lab.protocol import Answer, LabdSilent, NamedFault, Request, Verb, ask
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("verb", Verb)
 def test_a_request_is_read_as_it_was_written(verb: Verb) -> None:
-    request = Request(verb, "" if verb in (Verb.LIST, Verb.BUILD) else "node-001")
+    slot = "" if verb in (Verb.LIST, Verb.BUILD, Verb.CLEAR) else "node-001/r1"
+    request = Request(verb, slot, "slow-rail" if verb in (Verb.PLANT, Verb.CLEAR) else "")
     assert Request.parse(request.line()) == request
 
 
@@ -33,6 +33,8 @@ def test_a_request_is_read_as_it_was_written(verb: Verb) -> None:
         b'{"verb": "on"}\n',
         b'{"verb": "list", "slot": "node-001"}\n',
         b'{"verb": "format", "slot": "node-001"}\n',
+        b'{"verb": "on", "slot": "node-001", "fault": "kill"}\n',
+        b'{"verb": "clear", "slot": "node-001", "fault": "kill"}\n',
         b'{"verb": "on", "slot": 1}\n',
         b'{"verb": "on", "slot": "node-001", "force": "yes"}\n',
         b'{"verb": "on", "slot": "node-001"}',
@@ -45,7 +47,14 @@ def test_what_is_no_request_is_refused(line: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [Answer(), Answer(error="no"), Answer(states={"a": "off"}), Answer(text="line\nother ü")]
+    "answer",
+    [
+        Answer(),
+        Answer(error="no"),
+        Answer(states={"a": "off"}),
+        Answer(text="line\nother ü"),
+        Answer(faults=(NamedFault("kill", "a"), NamedFault("slow-rail", "a/r1"))),
+    ],
 )
 def test_an_answer_is_read_as_it_was_written(answer: Answer) -> None:
     assert Answer.parse(answer.line()) == answer
@@ -72,7 +81,9 @@ def test_an_order_that_failed_is_an_error_with_its_reason(tmp_path: Path) -> Non
     assert (failed.value.where, failed.value.got) == ("node-001", "the disk is broken")
 
 
-@pytest.mark.parametrize("said", [b"", b"{", b"[]\n", json.dumps({"states": 1}).encode() + b"\n"])
+@pytest.mark.parametrize(
+    "said", [b"", b"{", b"[]\n", b'{"states": 1}\n', b'{"faults": [{"name": "kill"}]}\n']
+)
 def test_a_labd_that_dies_while_it_answers_is_silent(tmp_path: Path, said: bytes) -> None:
     _serve(tmp_path / "s", said)
     with pytest.raises(LabdSilent):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rackwright.lab import seed
+from rackwright.lab import rootfs, seed
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_folder_that_is_a_link_out_of_the_root_is_refused(tmp_path: Path) -> N
     root = tmp_path / "root"
     root.mkdir()
     (root / "etc").symlink_to(outside)
-    with pytest.raises(seed.UnsafeRoot):
+    with pytest.raises(rootfs.UnsafeRoot):
         seed.lay([_seed(tmp_path / "a", hostname="a")], root)
     assert list(outside.iterdir()) == []
 

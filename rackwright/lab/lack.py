@@ -8,7 +8,7 @@ from rackwright.errors import EnvironmentUnfit
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Lack:
     """What, and what to do about it.
 
     Args:
