@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rackwright.canonical import sha256
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
@@ -22,11 +22,15 @@ from rackwright.validate.model import (
 )
 from rackwright.verdict.model import Kind, Reason, Subject, Value, Verdict
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SHA = "5" * 64
 SIZES = (1024, 16384, 262144, 1 << 20, 1 << 22)
 COLLECTIVES = ("all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all")
 RATE, BOUND, SLOW = 100.0, 75.0, 12.14
 LATENCY_S = 0.0007
+Figure = bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,9 @@ class Reported:
 
     def write_raw(self, folder: Path) -> None:
         """The files its links lead to."""
-        paths = {artefact.path for step in self.run.steps for artefact in (step.stdout, step.stderr) if artefact}
+        paths = {
+            artefact.path for step in self.run.steps for artefact in (step.stdout, step.stderr) if artefact
+        }
         for name in (*paths, "run.json", "measurements.json", self.run.expectations.path):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(name)
@@ -75,7 +81,7 @@ def step(name: str, tool: Tool, nodes: tuple[str, ...], **more: object) -> Step:
     return Step.model_validate(values)
 
 
-def measured(of: Step, name: str, value: float | str | bool, unit: Unit, **context: object) -> Measurement:
+def measured(of: Step, name: str, value: Figure, unit: Unit, **context: object) -> Measurement:
     """A value read from a step's output."""
     return Measurement(
         name=name,
@@ -95,8 +101,16 @@ def _pairs(nodes: tuple[str, ...], slow: str) -> tuple[list[Step], list[Measurem
             made = step(f"pairs/compute-{rail}/{one}+{other}", Tool.IPERF3, (one, other))
             steps.append(made)
             for direction in ("forward", "reverse"):
-                rate = SLOW if rail == 1 and slow in {one, other} else RATE * 0.945 + len(one + direction) / 100
-                about = {"node": one, "peer": other, "fabric": "compute", "rail": rail, "direction": direction}
+                rate = (
+                    SLOW if rail == 1 and slow in {one, other} else RATE * 0.945 + len(one + direction) / 100
+                )
+                about = {
+                    "node": one,
+                    "peer": other,
+                    "fabric": "compute",
+                    "rail": rail,
+                    "direction": direction,
+                }
                 values.append(measured(made, "bandwidth", rate, Unit.MBIT_S, **about))
     return steps, values
 
@@ -114,6 +128,7 @@ def _collectives(nodes: tuple[str, ...], slow: str) -> tuple[list[Step], list[Me
                 about = {"fabric": "compute", "rail": rail, "collective": collective, "size_bytes": size}
                 more = {"ranks": len(nodes), "nodes": nodes}
                 values.append(measured(made, "busbw", rate, Unit.MBIT_S, **about, **more))
+                values.append(measured(made, "wrong", 0, Unit.COUNT, **about, **more))
     return steps, values
 
 
@@ -133,7 +148,7 @@ def _burn_in(nodes: tuple[str, ...]) -> tuple[list[Step], list[Measurement]]:
             measured(clock, "offset", 0.000021 * (index % 5 - 2), Unit.SECONDS, node=node),
         ]
         values += [
-            measured(links, "carrier", True, Unit.YES_NO, node=node, fabric="compute", rail=rail)  # noqa: FBT003 (a value)
+            measured(links, "carrier", True, Unit.YES_NO, node=node, fabric="compute", rail=rail)
             for rail in (0, 1)
         ]
     return steps, values
@@ -185,7 +200,7 @@ def reported(count: int = 3, slow: str = "") -> Reported:
         finished="2026-11-28T07:40:51Z",
         sites={"hall": nodes},
         rails=tuple(
-            Rail(node=node, fabric="compute", rail=rail, interface=f"rail{rail}")
+            Rail(node=node, fabric="compute", rail=rail, interface=f"r{rail}")
             for node in nodes
             for rail in (0, 1)
         ),
@@ -241,7 +256,10 @@ def _rail(node: str, rail: int, *, slow: bool) -> Subject:
         Reason(criterion="carrier", value=Value.PASS, cause="carrier", measured=True, expected="yes"),
     ]
     return Subject(
-        name=f"{node}/r{rail}", kind=Kind.RAIL, verdict=Value.FAIL if slow else Value.PASS, reasons=tuple(reasons)
+        name=f"{node}/r{rail}",
+        kind=Kind.RAIL,
+        verdict=Value.FAIL if slow else Value.PASS,
+        reasons=tuple(reasons),
     )
 
 
@@ -252,9 +270,7 @@ def _node(node: str, *, slow: bool) -> Subject:
     ]
     if slow:
         reasons.append(
-            Reason(
-                criterion="rails", value=Value.FAIL, cause=f"{node}/r1 is FAIL", explained_by=f"{node}/r1"
-            )
+            Reason(criterion="rails", value=Value.FAIL, cause=f"{node}/r1 is FAIL", explained_by=f"{node}/r1")
         )
     return Subject(
         name=node, kind=Kind.NODE, verdict=Value.FAIL if slow else Value.PASS, reasons=tuple(reasons)
@@ -271,6 +287,4 @@ def _site(slow: str) -> Subject:
         unit=Unit.MBIT_S,
         explained_by=f"{slow}/r1" if slow else "",
     )
-    return Subject(
-        name="hall", kind=Kind.SITE, verdict=Value.FAIL if slow else Value.PASS, reasons=(reason,)
-    )
+    return Subject(name="hall", kind=Kind.SITE, verdict=Value.FAIL if slow else Value.PASS, reasons=(reason,))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rackwright.validate.model import Measurement
+from rackwright.validate.model import Context, Measurement, Rail
 from rackwright.verdict.report.bounds import Bounds
 
 _Varying = Mapping[str, frozenset[str]]
@@ -23,14 +23,15 @@ class Alone:
 
 
 def rail_name(fabric: str, rail: int | None) -> str:
-    """``compute r1``; ``compute, all rails``."""
-    return f"{fabric or 'all fabrics'}, all rails" if rail is None else f"{fabric} r{rail}"
+    """``compute rail 1``; ``compute, all rails``."""
+    return f"{fabric or 'all fabrics'}, all rails" if rail is None else f"{fabric} rail {rail}".lstrip()
 
 
-def alone(measurements: Iterable[Measurement], bounds: Bounds) -> list[Alone]:
+def alone(measurements: Iterable[Measurement], bounds: Bounds, ports: Iterable[Rail]) -> list[Alone]:
     """Measurements of nobody else's doing, in their order."""
+    interfaces = {(port.node, port.fabric, port.rail): port.interface for port in ports}
     found = [
-        Alone(_title(measurement, bounds), _subject(measurement), measurement)
+        Alone(_title(measurement, bounds), _subject(measurement.context, interfaces), measurement)
         for measurement in measurements
         if measurement.context.node and not measurement.context.peer and not measurement.context.collective
     ]
@@ -43,10 +44,10 @@ def _title(measurement: Measurement, bounds: Bounds) -> str:
     return ": ".join(part for part in parts if part)
 
 
-def _subject(measurement: Measurement) -> str:
-    context = measurement.context
-    port = "" if context.rail is None else f" {rail_name(context.fabric or '', context.rail)}"
-    return f"{context.node}{port}"
+def _subject(context: Context, interfaces: Mapping[tuple[str, str, int], str]) -> str:
+    """As the verdict names it: ``node-002``, ``node-002/r1``."""
+    node, fabric, rail = context.node or "", context.fabric or "", context.rail
+    return node if rail is None else f"{node}/{interfaces.get((node, fabric, rail), rail_name(fabric, rail))}"
 
 
 def _varying(found: Iterable[Alone]) -> _Varying:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Context, Measurement, Unit
+from rackwright.verdict.report.alone import rail_name
 from rackwright.verdict.report.bounds import FAR, MISSED, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.chart import Chart, Series, drawn
 from rackwright.verdict.report.figures import UNITS, counted, listed, number, size
@@ -15,6 +16,7 @@ from rackwright.verdict.report.figures import UNITS, counted, listed, number, si
 _THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 _SeriesKey = tuple[str, int]
 _ALL_RAILS = 1 << 30
+_WRONG = "wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,12 @@ _Lines = dict[_SeriesKey, dict[int, _Point]]
 
 def panels(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Panel, ...]:
     """A panel for each collective and unit, worst first."""
-    made = [_panel(title, unit, lines) for (title, unit), lines in _collected(measurements, bounds).items()]
+    values = tuple(measurements)
+    checked = _checked(values)
+    made = [
+        _panel(title, unit, lines, checked.get(title, ""))
+        for (title, unit), lines in _collected(values, bounds).items()
+    ]
     return tuple(sorted(made, key=lambda panel: (panel.level.css != "far", panel.level.css != "missed")))
 
 
@@ -96,6 +103,16 @@ def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[t
     return found
 
 
+def _checked(measurements: Iterable[Measurement]) -> Mapping[str, str]:
+    """Collective → how many elements were wrong, where the tool looked at them."""
+    counts: defaultdict[str, int] = defaultdict(int)
+    for measurement in measurements:
+        collective, value = measurement.context.collective, measurement.value
+        if collective is not None and measurement.name == _WRONG and isinstance(value, int):
+            counts[collective] += value
+    return {name: f"{counted(count, 'wrong element')}." for name, count in counts.items()}
+
+
 def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, float, Measurement]]:
     for measurement in measurements:
         context, value = measurement.context, measurement.value
@@ -105,13 +122,13 @@ def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, fl
             yield context.collective, context.size_bytes, value, measurement
 
 
-def _panel(title: str, unit: Unit, lines: _Lines) -> Panel:
+def _panel(title: str, unit: Unit, lines: _Lines, checked: str) -> Panel:
     named = [(_label(key), line) for key, line in sorted(lines.items())]
     found = worst(point.level for line in lines.values() for point in line.values())
     return Panel(
         title=title.replace("_", "-"),
         unit=UNITS[unit],
-        about=f"{_took_part(lines)} {_compared(lines)}",
+        about=f"{_took_part(lines)} {_compared(lines)} {checked}".rstrip(),
         chart=drawn([_series(label, line) for label, line in named]),
         columns=tuple(label for label, _ in named),
         rows=tuple(_rows(dict(named))),
@@ -121,7 +138,7 @@ def _panel(title: str, unit: Unit, lines: _Lines) -> Panel:
 
 def _label(key: _SeriesKey) -> str:
     fabric, rail = key
-    return f"{fabric}, all rails".lstrip(", ") if rail == _ALL_RAILS else f"{fabric} r{rail}"
+    return rail_name(fabric, None if rail == _ALL_RAILS else rail)
 
 
 def _series(label: str, line: Mapping[int, _Point]) -> Series:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from urllib.parse import quote
 
 from rackwright.validate.model import Artefact, Ended, Run, Step
-from rackwright.verdict.report.figures import clipped, listed, number
+from rackwright.verdict.report.figures import clipped, counted, listed, number
 
 _COMMAND = 2_000
 _WELL: Mapping[Ended, str] = MappingProxyType(dict.fromkeys(Ended, "bad") | {Ended.DONE: "good"})
@@ -71,7 +71,7 @@ def _check(name: str, steps: list[Step]) -> Check:
     bad = sum(step.ended is not Ended.DONE for step in steps)
     return Check(
         name=name,
-        count=f"{number(len(steps), 12)} run" + (f", {number(bad, 12)} did not end well" if bad else ""),
+        count=counted(len(steps), "step") + (f", {number(bad, 12)} did not end well" if bad else ""),
         opened=("open",) if bad else (),
         steps=tuple(_step(step) for step in sorted(steps, key=lambda step: _ORDER[step.ended])),
     )

@@ -85,4 +85,4 @@ def listed(names: Sequence[str]) -> str:
     """``node-001, node-002``; of many, how many and the first and last of them."""
     if len(names) <= _NAMED:
         return ", ".join(names)
-    return f"{number(len(names), 12)}: {', '.join(names[: _NAMED - 2])}, … {names[-1]}"
+    return f"{number(len(names), 12)} ({', '.join(names[: _NAMED - 2])}, … {names[-1]})"

@@ -103,7 +103,7 @@ def html(verdict: Verdict, run: Run, measurements: Measurements, expectations: E
 def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: Expectations) -> Page:
     style = render(STYLE, {})
     bounds = Bounds(run, expectations.expectations)
-    single = alone(measurements.measurements, bounds)
+    single = alone(measurements.measurements, bounds, run.rails)
     ways = pairs.ways(measurements.measurements, bounds)
     badge = subjects.BADGES[verdict.verdict]
     arranged = subjects.arranged(verdict)

@@ -18,6 +18,7 @@ from rackwright.verdict.report.bounds import UNBOUND, Bounds, Level, level, word
 from rackwright.verdict.report.figures import UNITS, counted, figure, number
 
 MOST_NODES = 32
+_NARROW = 5
 _WORST_PAIRS = 32
 _THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 
@@ -64,6 +65,8 @@ class Matrix:
     title: str
     about: str
     unit: str
+    css: str
+    """``broad`` where it needs the page's whole width."""
     squares: tuple[Square, ...]
     """One, or none where there are too many nodes."""
     lists: tuple[tuple[Listed, ...], ...]
@@ -128,6 +131,7 @@ def _matrix(key: RailKey, rows: _Ways) -> Matrix:
         title=rail_name(fabric, None if rail < 0 else rail),
         about=_about(nodes, rows, unit),
         unit=UNITS[unit],
+        css="broad" if _NARROW < len(nodes) <= MOST_NODES else "narrow",
         squares=(_square(nodes, rows),) if small else (),
         lists=() if small else (_listed(rows),),
         level=worst(way.level for way in rows.values()),

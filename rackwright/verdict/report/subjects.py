@@ -57,7 +57,6 @@ class ReasonRow:
     expected: str
     provenance: str
     action: str
-    because_of: str
     evidence: tuple[Link, ...]
 
 
@@ -208,12 +207,11 @@ def _row(reason: Reason) -> ReasonRow:
     return ReasonRow(
         criterion=reason.criterion,
         badge=BADGES[reason.value],
-        cause=spelled(clipped(reason.cause, _LONG)),
+        cause=_said(reason, _LONG),
         measured="no value" if reason.measured is None else figure(reason.measured, reason.unit, _EXACT),
         expected=spelled(clipped(reason.expected)) or "a measurement",
         provenance=spelled(clipped(reason.provenance)),
         action=spelled(clipped(reason.action, _LONG)) or _UNSAID[reason.value],
-        because_of=reason.explained_by,
         evidence=tuple(links(reason.evidence)),
     )
 
@@ -227,9 +225,9 @@ def _bad_line(subject: Subject) -> Line:
     return _line(subject, "; ".join(_said(reason) for reason in _faults(subject)[:3]))
 
 
-def _said(reason: Reason) -> str:
+def _said(reason: Reason, longest: int = 200) -> str:
     because = f" (because of {reason.explained_by})" if reason.explained_by else ""
-    return spelled(clipped(reason.cause)) + because
+    return spelled(clipped(reason.cause, longest)) + because
 
 
 def _good_line(subject: Subject) -> Line:
