@@ -148,7 +148,7 @@ def _burn_in(nodes: tuple[str, ...]) -> tuple[list[Step], list[Measurement]]:
             measured(clock, "offset", 0.000021 * (index % 5 - 2), Unit.SECONDS, node=node),
         ]
         values += [
-            measured(links, "carrier", True, Unit.YES_NO, node=node, fabric="compute", rail=rail)
+            measured(links, "carrier", rail < 2, Unit.YES_NO, node=node, fabric="compute", rail=rail)
             for rail in (0, 1)
         ]
     return steps, values

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Context, Measurement, Unit
 from rackwright.verdict.report.alone import rail_name
-from rackwright.verdict.report.bounds import FAR, MISSED, UNBOUND, Bounds, Level, level, words, worst
+from rackwright.verdict.report.bounds import FAR, LEVELS, MISSED, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.chart import Chart, Series, drawn
 from rackwright.verdict.report.figures import UNITS, counted, listed, number, size
 
@@ -85,7 +85,7 @@ def panels(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Panel, 
         _panel(title, unit, lines, checked.get(title, ""))
         for (title, unit), lines in _collected(values, bounds).items()
     ]
-    return tuple(sorted(made, key=lambda panel: (panel.level.css != "far", panel.level.css != "missed")))
+    return tuple(sorted(made, key=lambda panel: LEVELS.index(panel.level)))
 
 
 def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[tuple[str, Unit], _Lines]:

@@ -14,7 +14,7 @@ from statistics import median
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Measurement, Unit
 from rackwright.verdict.report.alone import rail_name
-from rackwright.verdict.report.bounds import UNBOUND, Bounds, Level, level, words, worst
+from rackwright.verdict.report.bounds import LEVELS, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.figures import UNITS, counted, figure, number
 
 MOST_NODES = 32
@@ -119,8 +119,9 @@ def _between_two(
 
 
 def matrices(rails: Mapping[RailKey, _Ways]) -> tuple[Matrix, ...]:
-    """A matrix for each rail, in the order of rails."""
-    return tuple(_matrix(key, rows) for key, rows in sorted(rails.items()))
+    """A matrix for each rail, worst first."""
+    made = [_matrix(key, rows) for key, rows in sorted(rails.items())]
+    return tuple(sorted(made, key=lambda matrix: LEVELS.index(matrix.level)))
 
 
 def _matrix(key: RailKey, rows: _Ways) -> Matrix:

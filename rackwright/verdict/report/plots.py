@@ -69,7 +69,7 @@ def rails(ways: Mapping[RailKey, Mapping[tuple[str, str], Way]]) -> tuple[Plot, 
     A port counts as outside its bound where it is that to all its partners in one direction: a
     partner's fault must not show on it.
     """
-    return tuple(_rail(key, rows) for key, rows in sorted(ways.items()))
+    return _worst_first([_rail(key, rows) for key, rows in sorted(ways.items())])
 
 
 def _rail(key: RailKey, rows: Mapping[tuple[str, str], Way]) -> Plot:
@@ -105,7 +105,11 @@ def nodes(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Plot, ...]:
             spread = found[one.title, unit].setdefault(one.subject, _Spread([], []))
             spread.add(value, bounds.of(one.measurement))
     made = [_plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
-    return tuple(sorted(made, key=lambda plot: LEVELS.index(plot.level)))
+    return _worst_first(made)
+
+
+def _worst_first(plots: Iterable[Plot]) -> tuple[Plot, ...]:
+    return tuple(sorted(plots, key=lambda plot: LEVELS.index(plot.level)))
 
 
 def _plot(title: str, unit: Unit, spreads: Mapping[str, _Spread], about: str) -> Plot:
