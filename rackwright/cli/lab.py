@@ -56,7 +56,7 @@ def lab_up(console: Console, spec: Path) -> int:
         "cluster": wanted.world.cluster,
         "cleared": list(report.cleared),
         "made": list(report.made),
-        **_hosts(now),
+        **_now(now),
     }
     console.result(document, _up_text(wanted, report, now))
     return GOOD
@@ -65,10 +65,11 @@ def lab_up(console: Console, spec: Path) -> int:
 def _up_text(wanted: Wanted, report: Report, now: Status | None) -> str:
     on = sum(host.state != "off" for host in now.hosts) if now else 0
     repaired = f"{len(report.made)} parts made" if report.made else "verified, nothing was missing"
-    return (
+    summary = (
         f"lab {wanted.world.cluster} {'was up' if report.was_up else 'is up'}: "
         f"{len(wanted.world.hosts)} hosts, {on} of them on; {repaired}"
     )
+    return "\n".join([summary, *lab_fault.lines(now.faults if now else ())])
 
 
 @frame.command("down", group=command, example="rackwright lab down lab")
@@ -125,15 +126,17 @@ def lab_status(console: Console, lab: str) -> int:
         "cluster": places.cluster if places else None,
         "up": now is not None,
         "labd": now is not None and now.labd,
-        **_hosts(now),
-        "faults": lab_fault.plain(now.faults if now else ()),
+        **_now(now),
     }
     console.result(document, _status_text(lab, now))
     return GOOD
 
 
-def _hosts(now: Status | None) -> dict[str, Json]:
-    return {"hosts": [asdict(host) for host in now.hosts] if now else []}
+def _now(now: Status | None) -> dict[str, Json]:
+    return {
+        "hosts": [asdict(host) for host in now.hosts] if now else [],
+        "faults": lab_fault.plain(now.faults if now else ()),
+    }
 
 
 def _status_text(lab: str, now: Status | None) -> str:

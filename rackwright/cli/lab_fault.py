@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,6 +134,15 @@ def _world(lab: str) -> World:
 
 
 def _ask(world: World, request: Request) -> Answer:
+    if os.geteuid() != 0:
+        raise EnvironmentUnfit(
+            "only root can break or mend a lab",
+            code="LAB011",
+            where=world.cluster,
+            got=f"user {os.geteuid()}",
+            expected="root",
+            hint="run the same command as root",
+        )
     try:
         return ask(world.places.socket, request, _WITHIN_S)
     except LabdSilent as silent:

@@ -99,7 +99,7 @@ class Hosts:
             EnvironmentUnfit: its disk cannot be reached.
         """
         with self._locks[slot]:
-            machine, running = self._machine(slot), self._supervisor(slot)
+            machine, running = self.machine(slot), self._supervisor(slot)
             if running is None:
                 with workbench.root(machine) as root:
                     yield root
@@ -109,7 +109,8 @@ class Hosts:
     def _supervisor(self, slot: str) -> Process | None:
         return processes.read_pid_file(self._world.places.host_pid(slot))
 
-    def _machine(self, slot: str) -> Machine:
+    def machine(self, slot: str) -> Machine:
+        """Hardware of a host."""
         host = self._world.host(slot)
         return Machine(
             places=self._world.places,
@@ -121,7 +122,7 @@ class Hosts:
         )
 
     def _start(self, slot: str) -> None:
-        machine = self._machine(slot)
+        machine = self.machine(slot)
         self._end_rest(machine)
         log = machine.places.logs / f"host.{slot}.log"
         pid, said = processes.start(command_line(machine), log, _ON_WITHIN_S)
@@ -139,7 +140,7 @@ class Hosts:
         running = self._supervisor(slot)
         if running is not None:
             running.kill()
-        self._end_rest(self._machine(slot))
+        self._end_rest(self.machine(slot))
         if running is not None:
             if processes.wait_gone([running], _OFF_WITHIN_S):
                 raise _does_not_end(slot, f"process {running.pid}")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.lab import parts, processes
+from rackwright.lab.hosts import Hosts
 from rackwright.lab.netns import Namespace
 from rackwright.lab.protocol import Request, Verb, ask
+from rackwright.lab.status import read_world
 from rackwright.lab.up import image
+from tests.hosts.lab import WITHIN_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,8 +65,9 @@ def whole(lab: Lab) -> Iterator[Lab]:
     try:
         yield lab
     finally:
-        lab.up()
-        fault(lab, "clear")
+        if processes.read_pid_file(lab.places.labd_pid) is None:
+            lab.up()
+        ask(lab.places.socket, Request(Verb.CLEAR), WITHIN_S)
 
 
 def fault(lab: Lab, *words: str, code: int = 0) -> dict[str, object]:
@@ -167,6 +175,34 @@ def test_files_are_changed_and_put_back_while_the_host_is_off(whole: Lab) -> Non
     fault(whole, "clear")
     whole.boot("node-003")
     assert whole.ssh("node-003", FILES) == before
+
+
+def test_a_disk_on_the_bench_is_back_in_its_host_when_whoever_had_it_has_died(whole: Lab) -> None:
+    whole.reset("node-003", "ForceOff")
+    places, disk = whole.places, str(whole.places.disk("node-003"))
+    hold = (
+        "import sys, time\n"
+        "from rackwright.lab import workbench\n"
+        "from rackwright.lab.supervisor import Machine\n"
+        "with workbench.root(Machine.parse(sys.argv[1:])) as root:\n"
+        "    print(root, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    machine = Hosts(read_world(places)).machine("node-003")
+    with subprocess.Popen(
+        [sys.executable, "-c", hold, *machine.arguments()], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        root = Path(holder.stdout.readline().strip())
+        assert (root / "usr/bin").is_dir()
+        assert disk in parts.backing_files().values()
+        holder.kill()
+    end = time.monotonic() + 20
+    while disk in parts.backing_files().values():
+        assert time.monotonic() < end, "the disk is still mounted"
+        time.sleep(0.1)
+    assert not root.exists()
+    whole.boot("node-003")
 
 
 def test_a_link_on_the_host_leads_no_fault_out_of_it(whole: Lab) -> None:

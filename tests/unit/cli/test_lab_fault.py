@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,9 +80,16 @@ def test_a_lab_that_is_not_up_has_no_faults(capsys: Capture) -> None:
     assert shown["faults"] == []
 
 
+def test_only_root_plants(capsys: Capture, dead_lab: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    said = ask(capsys, "kill", "node-001", "--lab", dead_lab, code=2)
+    assert (said["code"], said["got"]) == ("LAB011", "user 1000")
+
+
 def test_without_labd_nothing_is_planted_and_what_can_be_is_still_listed(
-    capsys: Capture, dead_lab: str
+    capsys: Capture, dead_lab: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     said = ask(capsys, "kill", "node-001", "--lab", dead_lab, code=2)
     assert said["code"] == "LAB015"
     shown = ask(capsys, "list", "--lab", dead_lab, code=0)
