@@ -19,6 +19,7 @@ from rackwright.converge.shards import phases
 from rackwright.errors import Interrupted
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
+from rackwright.render.files import write_all
 
 if TYPE_CHECKING:
     from rackwright.cli.cluster import Cluster
@@ -98,6 +99,7 @@ def _write(cluster: Cluster, inventory: Inventory) -> None:
     """Everything that roles read on the controller."""
     name = cluster.plan.cluster.name
     files.write(inventory, paths.inventory(name), paths.secrets(name) / "ssh_ed25519")
+    write_all(cluster.plan, paths.rendered(name))
     munge_key(paths.secrets(name))
 
 

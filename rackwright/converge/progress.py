@@ -109,9 +109,10 @@ def failure_line(event: TaskEvent) -> str:
 
 def end_line(shard: Shard, report: ShardReport) -> str:
     """A shard that has ended, in a line."""
+    if report.stopped:
+        return f"{shard.name}: stopped after {report.seconds:.0f} s: {report.stopped}"
     well = report.hosts - report.failed
-    stopped = f"; {report.stopped}" if report.stopped else ""
-    return f"{shard.name}: {well} of {report.hosts} hosts in {report.seconds:.0f} s{stopped}"
+    return f"{shard.name}: {well} of {report.hosts} hosts in {report.seconds:.0f} s"
 
 
 class Plain:

@@ -157,6 +157,7 @@ class _Run:
             return
         said = ending.said or f"ansible-playbook ended with status {ending.status}"
         self.tally.problem = Reason(task="", message=said, hint=f"see {self.settings.place(shard)}/artifacts")
+        self.stop("the playbook could not be run")
 
     def _report(self, phase: Phase, shard: Shard, ending: Ending | None) -> ShardReport:
         return ShardReport(

@@ -139,7 +139,7 @@ def _config(shard: Shard, settings: Settings, ident: str, *, first: bool) -> Run
     config.env = _environment(config.env, settings, place / "stop")
     program = str(Path(sys.executable).with_name("ansible-playbook"))
     config.command = [
-        sys.executable,
+        *(sys.executable, "-I"),
         *("-m", leash.__name__, str(place / "stop"), str(settings.folder / RUNNERS)),
         *(program, *config.command[1:]),
     ]
@@ -165,7 +165,6 @@ def _environment(prepared: Mapping[str, str], settings: Settings, stop_file: Pat
         **handed_on,
         **set_by_runner,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
-        "PYTHONPATH": str(paths.repository()),
         "LC_ALL": "C.UTF-8",
         "ANSIBLE_CONFIG": str(settings.inventory / "ansible.cfg"),
         "ANSIBLE_ROLES_PATH": str(paths.repository() / "roles"),
