@@ -22,9 +22,11 @@ lab-down: ## take it away again
 	@$(BOOTSTRAP) lab-down $(SPEC)
 
 test: setup ## all tests but the slow ones; ARGS goes to pytest
+	@$(BOOTSTRAP) setup-tests
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: setup ## all tests
+	@$(BOOTSTRAP) setup-tests
 	@$(PYTEST) $(ARGS)
 
 test-kernel: ## what only a real kernel shows

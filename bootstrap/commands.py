@@ -19,6 +19,11 @@ def _setup() -> int:
     return GOOD
 
 
+def _setup_tests() -> int:
+    steps.run(steps.FOR_TESTS, quiet=True)
+    return GOOD
+
+
 def _check() -> int:
     steps.run(steps.ENVIRONMENT, quiet=True)
     return stages.run("check", checks.check(), keep_going=True)
@@ -61,6 +66,7 @@ def _test_kernel() -> int:
 
 _COMMANDS: Mapping[str, Callable[..., int]] = {
     "setup": _setup,
+    "setup-tests": _setup_tests,
     "check": _check,
     "fix": _fix,
     "lab": _lab,

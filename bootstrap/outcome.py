@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``cached``, ``done`` or ``not needed``, and what a reader may want to know of it."""
+    """``cached``, ``done``, ``not needed`` or ``not run``, and what a reader may want to know of it."""
 
     word: str
     detail: str = ""

@@ -1,4 +1,4 @@
-"""Step "Debian packages": installs what is missing of packages/debian.txt, and nothing else."""
+"""Steps "Debian packages" and "Packages of tests": what is missing of a list, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LIST = places.DATA / "packages" / "debian.txt"
+TEST_LIST = places.DATA / "packages" / "test.txt"
+NO_DPKG = Outcome("not run", "this machine has no dpkg; tests that need other packages are skipped")
 _LOCK_TIMEOUT = "DPkg::Lock::Timeout=600"
 _QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
 
@@ -48,22 +50,35 @@ def install(log: Path) -> Outcome:
             where=str(LIST),
             expected="Debian 12 or 13, or Ubuntu 24.04 or newer",
         )
-    wanted = names(LIST)
+    return _bring(LIST, log)
+
+
+def install_for_tests(log: Path) -> Outcome:
+    """Bring what tests alone call; without it they skip, so here nothing fails for the want of it."""
+    try:
+        return _bring(TEST_LIST, log) if shutil.which("dpkg-query") else NO_DPKG
+    except EnvironmentUnfit as unfit:
+        absent = " ".join(missing(names(TEST_LIST)))
+        return Outcome("not run", f"{unfit.message}; tests that need these are skipped: {absent}")
+
+
+def _bring(listing: Path, log: Path) -> Outcome:
+    wanted = names(listing)
     absent = missing(wanted)
     if not absent:
         return Outcome("cached", f"{len(wanted)} installed")
     if not places.is_root():
-        raise _needs_root(absent)
+        raise _needs_root(listing, absent)
     working(f"installing {' '.join(absent)}", log)
     _apt(absent, log)
     return Outcome("done", " ".join(absent))
 
 
-def _needs_root(absent: Sequence[str]) -> EnvironmentUnfit:
+def _needs_root(listing: Path, absent: Sequence[str]) -> EnvironmentUnfit:
     return EnvironmentUnfit(
         "Debian packages are missing, and only root can install them",
         code="SET002",
-        where=str(LIST),
+        where=str(listing),
         got="missing: " + " ".join(absent),
         expected="all packages of this list installed",
         hint=f"run `make setup` as root, or: apt-get install --no-install-recommends {' '.join(absent)}",

@@ -37,6 +37,12 @@ ALL: Mapping[str, Step] = {
     "Root image": image.install,
 }
 
+FOR_TESTS: Mapping[str, Step] = {"Packages of tests": packages.install_for_tests}
+"""What `make test` needs beyond set-up; who only wants a lab is spared it."""
+
+
+_WORTH_TELLING = frozenset({"done", "not run"})
+
 
 def run(steps: Mapping[str, Step], *, quiet: bool = False) -> None:
     """Run steps one after the other, alone on this cache.
@@ -85,7 +91,7 @@ def _step(name: str, step: Step, *, quiet: bool) -> str:
             f"interrupted in the set-up step {name!r} after {duration(time.monotonic() - started)}",
             hint="the same command goes on from here",
         ) from None
-    if not quiet or outcome.word == "done":
+    if not quiet or outcome.word in _WORTH_TELLING:
         seconds = duration(time.monotonic() - started)
         tell(f"setup: {name:<20} {outcome.word:<11}{seconds:>12}  {outcome.detail}".rstrip())
     return outcome.word

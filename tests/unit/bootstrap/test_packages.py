@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bootstrap import packages, places
+from bootstrap import packages, places, steps
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) ->
     listing = tmp_path / "debian.txt"
     listing.write_text("# why\n\nthere   # for a test\nabsent\n")
     monkeypatch.setattr(packages, "LIST", listing)
+    monkeypatch.setattr(packages, "TEST_LIST", listing)
     program("dpkg-query", DPKG_QUERY.format(installed=tmp_path / "installed"))
     program("dpkg", f"echo dpkg $@ >> {tmp_path / 'calls'}")
     program("apt-get", f"echo apt-get $@ >> {tmp_path / 'calls'}; touch {tmp_path / 'installed'}")
@@ -87,8 +88,32 @@ def test_a_failing_apt_is_shown_with_its_last_words(
     assert caught.value.where == str(log)
 
 
+def test_packages_of_tests_are_brought_once(wanted: Path, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_user(monkeypatch, root=True)
+    assert packages.install_for_tests(log).word == "done"
+    assert packages.install_for_tests(log).word == "cached"
+    assert (wanted.parent / "calls").read_text().count("--no-install-recommends absent") == 1
+
+
+@pytest.mark.parametrize("root", [True, False])
+def test_packages_of_tests_that_cannot_be_had_stop_nothing_and_are_named(
+    wanted: Path, log: Path, program: Program, monkeypatch: pytest.MonkeyPatch, *, root: bool
+) -> None:
+    assert not wanted.exists()
+    as_user(monkeypatch, root=root)
+    program("apt-get", "echo E: Unable to locate package absent; exit 100")
+    outcome = packages.install_for_tests(log)
+    assert outcome.word == "not run"
+    assert outcome.detail.endswith("tests that need these are skipped: absent")
+
+
+def test_set_up_for_a_lab_does_not_bring_what_only_tests_need() -> None:
+    assert not set(steps.FOR_TESTS) & set(steps.ALL)
+    assert not set(packages.names(packages.TEST_LIST)) & set(packages.names(packages.LIST))
+
+
 def test_lists_are_sorted_and_name_nothing_twice() -> None:
-    for listing in (packages.LIST, places.DATA / "image" / "packages.txt"):
+    for listing in (packages.LIST, packages.TEST_LIST, places.DATA / "image" / "packages.txt"):
         names = packages.names(listing)
         assert names == sorted(set(names))
         assert names

@@ -46,6 +46,12 @@ def test_quietly_only_work_is_told(cache: Path, capfd: pytest.CaptureFixture[str
     assert "Second" in told
 
 
+def test_quietly_what_could_not_be_brought_is_told(cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cache.exists()
+    steps.run({"First": lambda _: Outcome("not run", "no such package")}, quiet=True)
+    assert re.search(r"setup: First +not run .*no such package", capfd.readouterr().err)
+
+
 def test_an_interrupt_names_its_step(cache: Path) -> None:
     def interrupt(log: Path) -> Outcome:
         del log
