@@ -75,7 +75,7 @@ class Verdict(Model):
     started: str
     verdict: Value
     subjects: tuple[Subject, ...]
-    """Worst first, then by kind and name."""
+    """Worst first; of equals those that are themselves at fault first, then by kind and name."""
     not_applicable: dict[str, str]
     not_judged: dict[str, str]
     """Measurement → why nothing judges it: nobody published or measured a figure."""

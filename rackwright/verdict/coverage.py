@@ -1,0 +1,119 @@
+"""What was asked for and did not come: a step that brought nothing, a value that is missing from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.catalogue.model import Check
+from rackwright.validate.model import Ended, Tool
+from rackwright.verdict.evidence import output_of
+from rackwright.verdict.judgement import Judgement, Who, unmeasured
+from rackwright.verdict.model import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rackwright.validate.model import Measurement, Step
+    from rackwright.verdict.evidence import Evidence
+
+NAME = "measured"
+KINDS: Mapping[str, Kind] = {
+    Check.LINKS: Kind.RAIL,
+    Check.CLOCK: Kind.NODE,
+    Check.MATRIX: Kind.NODE,
+    Check.MEMORY: Kind.NODE,
+    Check.DISK: Kind.NODE,
+    Check.PAIRS: Kind.RAIL,
+    Check.COLLECTIVES: Kind.SITE,
+}
+"""Whom a check is about."""
+_LOCALISED = frozenset({Check.PAIRS, Check.COLLECTIVES})
+"""Checks whose own criteria say whom a missing step concerns."""
+_TOGETHER: Mapping[Tool, frozenset[str]] = {
+    Tool.COLLECTIVES: frozenset({"busbw", "wrong"}),
+    Tool.MATRIX: frozenset({"gflops", "wrong", "mismatches", "result_hash"}),
+    Tool.STRESS_NG: frozenset({"failures", "bogo_ops"}),
+    Tool.IPERF3: frozenset({"bandwidth"}),
+    Tool.LINKS: frozenset({"carrier"}),
+    Tool.CLOCK: frozenset({"offset"}),
+}
+"""Names that a tool gives together or not at all, for each thing it measures."""
+_BOTH_WAYS = frozenset({"forward", "reverse"})
+
+
+def judge(evidence: Evidence, failed: Iterable[str]) -> Iterator[Judgement]:
+    """ERROR for each subject of which something is missing.
+
+    Args:
+        evidence: of the run.
+        failed: paths of the artefacts that already stand for a FAIL.
+    """
+    blamed = set(failed)
+    for check in evidence.run.checks:
+        yield from _unknown(evidence, check)
+        if check not in _LOCALISED:
+            for step in evidence.open_steps(check):
+                cause = f"{check} was not measured: {evidence.problems[step.name]}"
+                yield from _of_step(evidence, step, cause)
+    for step in evidence.run.steps:
+        if step.name not in evidence.problems:
+            yield from _holes(evidence, step, blamed)
+
+
+def _unknown(evidence: Evidence, check: str) -> Iterator[Judgement]:
+    """A check that was asked and that nothing here judges, or that has nobody to judge."""
+    kind = KINDS.get(check)
+    if kind is None:
+        cause = f"{check} was asked for, and no criterion judges it"
+    elif evidence.nodes and not evidence.subjects(kind):
+        cause = f"{check} was asked for, and there is no {kind} to judge by it"
+    else:
+        return
+    for site in evidence.run.sites:
+        yield unmeasured(Who(Kind.SITE, site), NAME, cause, value=Value.NOT_RUN)
+
+
+def _holes(evidence: Evidence, step: Step, blamed: set[str]) -> Iterator[Judgement]:
+    """Values that a step's output should have given and did not."""
+    brought = [one for one in evidence.measurements.measurements if one.step == step.name]
+    if not brought:
+        yield from _of_step(evidence, step, f"{step.name} brought no value")
+    elif not all(map(_is_whole, _groups(step, brought))):
+        yield from _of_step(evidence, step, f"some values of {step.name} are missing")
+    elif step.ended is Ended.FAILED and step.stdout and step.stdout.path not in blamed:
+        cause = f"{step.name} ended with status {step.exit_status}, which its output does not explain"
+        yield from _of_step(evidence, step, cause)
+
+
+def _groups(step: Step, brought: list[Measurement]) -> list[tuple[Tool, list[Measurement]]]:
+    """Values of one thing each."""
+    groups: dict[str, list[Measurement]] = {}
+    for one in brought:
+        context = one.context.model_copy(update={"direction": None})
+        groups.setdefault(context.model_dump_json(), []).append(one)
+    return [(step.tool, group) for group in groups.values()]
+
+
+def _is_whole(group: tuple[Tool, list[Measurement]]) -> bool:
+    tool, values = group
+    names = {one.name for one in values}
+    if tool is Tool.FIO:
+        return _is_whole_fio(values, names)
+    if tool is Tool.IPERF3 and values[0].context.parameters.get("mode") == "bidir":
+        return {one.context.direction for one in values} == _BOTH_WAYS
+    return names == _TOGETHER[tool]
+
+
+def _is_whole_fio(values: list[Measurement], names: set[str]) -> bool:
+    """Data that does not verify has no bandwidth; what was written and verified has both."""
+    errors = next((one.value for one in values if one.name == "verify_errors"), None)
+    if errors:
+        return True
+    wanted = {"verify_errors", "read_bandwidth"}
+    writes = "write" in str(values[0].context.parameters.get("rw", ""))
+    return names == (wanted | {"write_bandwidth"} if writes else wanted)
+
+
+def _of_step(evidence: Evidence, step: Step, cause: str) -> Iterator[Judgement]:
+    for who in evidence.subjects_of(step, KINDS.get(step.check, Kind.SITE)):
+        yield unmeasured(who, NAME, cause, output_of(step), explained_by=", ".join(step.lost))

@@ -1,0 +1,165 @@
+"""What a run brought, as criteria ask for it: who is judged, which values there are, what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rackwright.validate.model import Ended
+from rackwright.verdict.judgement import Who
+from rackwright.verdict.matching import Bounds
+from rackwright.verdict.model import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rackwright.validate.expectations import Expectation, Expectations
+    from rackwright.validate.model import Artefact, Measurement, Measurements, Rail, Run, Step
+
+_USABLE = frozenset({Ended.DONE, Ended.FAILED})
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A run with what was read of it and what may be expected."""
+
+    run: Run
+    measurements: Measurements
+    expectations: Expectations
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """All slots that were asked for."""
+        return tuple(sorted(node for nodes in self.run.sites.values() for node in nodes))
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """Slots that are judged by measurements: neither held nor lost."""
+        return tuple(node for node in self.asked if node not in self.run.held and node not in self.run.lost)
+
+    @cached_property
+    def rails(self) -> tuple[Rail, ...]:
+        """Rail ports of these slots."""
+        return tuple(rail for rail in self.run.rails if rail.node in self._judged)
+
+    @cached_property
+    def _judged(self) -> frozenset[str]:
+        return frozenset(self.nodes)
+
+    @cached_property
+    def _ports(self) -> Mapping[tuple[str | None, str | None, int | None], Rail]:
+        return {(port.node, port.fabric, port.rail): port for port in self.rails}
+
+    @cached_property
+    def sites(self) -> tuple[str, ...]:
+        """Sites of these slots."""
+        return tuple(sorted({self.site_of[node] for node in self.nodes}))
+
+    @cached_property
+    def site_of(self) -> Mapping[str, str]:
+        """Slot → its site."""
+        return {node: site for site, nodes in self.run.sites.items() for node in nodes}
+
+    @cached_property
+    def steps(self) -> Mapping[str, Step]:
+        """Steps by name."""
+        return {step.name: step for step in self.run.steps}
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Which expectation a measurement has."""
+        return Bounds(self.run, self.expectations.expectations)
+
+    @cached_property
+    def problems(self) -> Mapping[str, str]:
+        """Step → why nothing of its output is used."""
+        unread = {one.step: f"{one.status}: {one.problem}" for one in self.measurements.unread}
+        return {step.name: problem for step in self.run.steps if (problem := _problem(step, unread))}
+
+    def select(self, check: str, name: str) -> list[Measurement]:
+        """All values of a name that a check brought."""
+        return [one for one in self._by_name.get(name, ()) if self.bounds.check(one) == check]
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Measurement]]:
+        found: dict[str, list[Measurement]] = {}
+        for measurement in self.measurements.measurements:
+            found.setdefault(measurement.name, []).append(measurement)
+        return found
+
+    def of_check(self, check: str) -> list[Step]:
+        """Steps of a check."""
+        return [step for step in self.run.steps if step.check == check]
+
+    def open_steps(self, check: str) -> list[Step]:
+        """Steps of a check that brought nothing, and that no later step made up for."""
+        steps = self.of_check(check)
+        return [
+            step
+            for number, step in enumerate(steps)
+            if step.name in self.problems and not self._made_up_for(step, steps[number + 1 :])
+        ]
+
+    def _made_up_for(self, step: Step, later: Iterable[Step]) -> bool:
+        """Whether those of its nodes that are still judged were measured again, in the same way."""
+        judged = set(step.nodes) & self._judged
+        return any(
+            other.name not in self.problems
+            and judged <= set(other.nodes)
+            and (other.context.fabric, other.context.rail) == (step.context.fabric, step.context.rail)
+            for other in later
+        )
+
+    def subjects(self, kind: Kind) -> tuple[Who, ...]:
+        """All subjects of a kind that are judged by measurements."""
+        names = {Kind.SITE: self.sites, Kind.NODE: self.nodes, Kind.RAIL: tuple(map(port_name, self.rails))}
+        return tuple(Who(kind, name) for name in names[kind])
+
+    def subjects_of(self, step: Step, kind: Kind) -> tuple[Who, ...]:
+        """Subjects of a kind that a step was about."""
+        nodes = set(step.nodes) & self._judged
+        fabric, rail = step.context.fabric, step.context.rail
+        names = {
+            Kind.SITE: sorted({self.site_of[node] for node in nodes}),
+            Kind.NODE: sorted(nodes),
+            Kind.RAIL: [
+                port_name(port)
+                for port in self.rails
+                if port.node in nodes and fabric in (None, port.fabric) and rail in (None, port.rail)
+            ],
+        }
+        return tuple(Who(kind, name) for name in names[kind])
+
+    def about(self, measurement: Measurement, kind: Kind) -> tuple[Who, ...]:
+        """Subjects of a kind that a value is about; none where they are not judged."""
+        context = measurement.context
+        port = self._ports.get((context.node, context.fabric, context.rail))
+        names = {
+            Kind.SITE: sorted({self.site_of[node] for node in context.nodes if node in self._judged}),
+            Kind.NODE: [context.node] if context.node and context.node in self._judged else [],
+            Kind.RAIL: [port_name(port)] if port else [],
+        }
+        return tuple(Who(kind, name) for name in names[kind])
+
+    def bound(self, measurement: Measurement) -> Expectation | None:
+        """The expectation that a value has."""
+        return self.bounds.of(measurement)
+
+
+def port_name(rail: Rail) -> str:
+    """``node-002/r1``."""
+    return f"{rail.node}/{rail.interface}"
+
+
+def output_of(step: Step) -> tuple[Artefact, ...]:
+    """What a step printed."""
+    return tuple(artefact for artefact in (step.stdout, step.stderr) if artefact is not None)
+
+
+def _problem(step: Step, unread: Mapping[str, str]) -> str:
+    if step.ended not in _USABLE:
+        return f"{step.ended}: {step.reason}" if step.reason else str(step.ended)
+    if step.name in unread:
+        return unread[step.name]
+    return "no output was kept" if step.stdout is None else ""

@@ -1,0 +1,117 @@
+"""A run, its measurements and what may be expected in, one `Verdict` out; pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.catalogue.model import Check
+from rackwright.verdict import coverage, fleet
+from rackwright.verdict.collective import CollectiveBandwidth
+from rackwright.verdict.criteria import CRITERIA
+from rackwright.verdict.evidence import Evidence, output_of, port_name
+from rackwright.verdict.judgement import Judgement, Who, unmeasured, worst
+from rackwright.verdict.model import Kind, Value, Verdict
+from rackwright.verdict.rollup import subjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.validate.expectations import Expectations
+    from rackwright.validate.model import Measurements, Run
+    from rackwright.verdict.criteria import Criterion
+
+
+def judge(run: Run, measurements: Measurements, expectations: Expectations) -> Verdict:
+    """The verdict on everything that was asked for."""
+    evidence = Evidence(run, measurements, expectations)
+    judgements = _judgements(evidence)
+    found = subjects(evidence, judgements)
+    return Verdict(
+        cluster=run.cluster,
+        suite=run.suite,
+        started=run.started,
+        verdict=worst(subject.verdict for subject in found),
+        subjects=found,
+        not_applicable={**run.not_applicable, **fleet.not_applicable(evidence)},
+        not_judged=_not_judged(evidence),
+        held=run.held,
+    )
+
+
+def _judgements(evidence: Evidence) -> list[Judgement]:
+    """All of them; those on sites last, for they may be explained by others."""
+    found = [*_absent(evidence), *_unfinished(evidence)]
+    for criterion in CRITERIA:
+        if criterion.check in evidence.run.checks:
+            found += _by(criterion, evidence)
+    found += fleet.Speed().judge(evidence)
+    found += fleet.BestOnNode().judge(evidence)
+    if CollectiveBandwidth.check in evidence.run.checks:
+        found += CollectiveBandwidth().judge(evidence, _faulty(evidence, found))
+    failed = [
+        artefact.path for one in found if one.reason.value is Value.FAIL for artefact in one.reason.evidence
+    ]
+    return [*found, *coverage.judge(evidence, failed)]
+
+
+def _by(criterion: Criterion, evidence: Evidence) -> Iterator[Judgement]:
+    """Judgements of one criterion; whom it should have judged and did not is ERROR.
+
+    Of a step that brought nothing `coverage`, or the criterion itself, tells.
+    """
+    found = list(criterion.judge(evidence))
+    yield from found
+    judged = {one.subject for one in found}
+    told = {
+        who
+        for step in evidence.open_steps(criterion.check)
+        for who in evidence.subjects_of(step, criterion.kind)
+    }
+    for who in evidence.subjects(criterion.kind):
+        if who not in judged | told:
+            cause = f"{criterion.name}: {criterion.check} brought no value of it"
+            yield unmeasured(who, coverage.NAME, cause)
+
+
+def _absent(evidence: Evidence) -> Iterator[Judgement]:
+    """Slots that were asked for and that nobody could, or would, measure."""
+    reasons = (("held", Value.NOT_RUN, evidence.run.held), ("lost", Value.ERROR, evidence.run.lost))
+    for criterion, value, slots in reasons:
+        for node in (node for node in evidence.asked if node in slots):
+            output = [one for step in evidence.run.steps if node in step.lost for one in output_of(step)]
+            yield unmeasured(Who(Kind.NODE, node), criterion, slots[node], output, value=value)
+            for port in (port for port in evidence.run.rails if port.node == node):
+                who = Who(Kind.RAIL, port_name(port))
+                yield unmeasured(who, criterion, f"its node: {slots[node]}", value=value, explained_by=node)
+
+
+def _unfinished(evidence: Evidence) -> Iterator[Judgement]:
+    if evidence.run.finished is None:
+        for site in evidence.run.sites:
+            cause = "the run was cut off before its end"
+            yield unmeasured(Who(Kind.SITE, site), "run", cause)
+
+
+def _faulty(evidence: Evidence, found: list[Judgement]) -> dict[tuple[str, int], tuple[str, ...]]:
+    """(fabric, rail) → its ports that failed."""
+    bad = {one.subject for one in found if one.reason.value is Value.FAIL}
+    rails: dict[tuple[str, int], tuple[str, ...]] = {}
+    for port in evidence.rails:
+        if Who(Kind.RAIL, port_name(port)) in bad:
+            key = port.fabric, port.rail
+            rails[key] = (*rails.get(key, ()), port_name(port))
+    return rails
+
+
+def _not_judged(evidence: Evidence) -> dict[str, str]:
+    """Measurement → why nothing judges it."""
+    bare = {
+        f"{evidence.bounds.check(one)}: {one.name}"
+        for one in evidence.measurements.measurements
+        if evidence.bound(one) is None and (evidence.bounds.check(one), one.name) != _COMPARED
+    }
+    return dict.fromkeys(sorted(bare), "nobody published or measured a figure for it here")
+
+
+_COMPARED = (Check.MATRIX, "result_hash")
+"""Judged by comparison."""

@@ -1,0 +1,63 @@
+"""Which expectation a measurement has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rackwright.validate.expectations import Expectation, Key
+from rackwright.validate.model import Measurement, Run
+
+
+class Bounds:
+    """Expectations of a run, by what they are for."""
+
+    def __init__(self, run: Run, expectations: Iterable[Expectation]) -> None:
+        self._checks: Mapping[str, str] = {step.name: step.check for step in run.steps}
+        ports = {(rail.fabric, rail.rail) for rail in run.rails}
+        self._rails = {fabric: sum(1 for other, _ in ports if other == fabric) for fabric, _ in ports}
+        self._by_name: dict[tuple[str, str], list[Expectation]] = {}
+        for expectation in expectations:
+            self._by_name.setdefault((expectation.key.check, expectation.key.name), []).append(expectation)
+
+    def check(self, measurement: Measurement) -> str:
+        """Check of the suite that it was made for."""
+        return self._checks.get(measurement.step, "")
+
+    def of(self, measurement: Measurement) -> Expectation | None:
+        """The expectation that says most about it, if there is one in its unit."""
+        known = self._by_name.get((self.check(measurement), measurement.name), [])
+        fitting = [one for one in known if one.unit is measurement.unit and self.fits(one.key, measurement)]
+        return max(fitting, key=_weight, default=None)
+
+    def fits(self, key: Key, measurement: Measurement) -> bool:
+        """Whether a key is about a measurement of its name and check."""
+        context = measurement.context
+        over = self._rails.get(context.fabric or "") if context.rail is None else 1
+        asked = (
+            (key.collective, context.collective or ""),
+            (key.size_bytes, context.size_bytes),
+            (key.fabric, context.fabric or ""),
+            (key.rails, over),
+        )
+        return all(wanted is None or wanted == got for wanted, got in asked)
+
+
+def _weight(expectation: Expectation) -> tuple[int, float]:
+    """The most specific comes first; of equals the strictest."""
+    key = expectation.key
+    said = sum(part is not None for part in (key.collective, key.size_bytes, key.fabric, key.rails))
+    return said, expectation.at_least or 0.0
+
+
+def within(measurement: Measurement, expectation: Expectation) -> bool:
+    """Whether a value is within its bound; of a value on both sides of nought, its distance from it."""
+    value = measurement.value
+    if isinstance(value, str) or measurement.unit is not expectation.unit:
+        return False
+    least, most = expectation.at_least, expectation.at_most
+    return (least is None or value >= least) and (most is None or abs(value) <= most)
+
+
+def amount(measurement: Measurement) -> float:
+    """A value as a number; a text, which no bandwidth is, counts as less than any."""
+    return float("-inf") if isinstance(measurement.value, str) else float(measurement.value)
