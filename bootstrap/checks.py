@@ -13,7 +13,17 @@ from bootstrap.stages import Stage
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TYPED = ("rackwright", "stacks", "policies", "tests", "bootstrap", "benchmarks")
+_TYPED = (
+    "rackwright",
+    "stacks",
+    "policies",
+    "playbooks/library",
+    "playbooks/action_plugins",
+    "roles/node_health",
+    "tests",
+    "bootstrap",
+    "benchmarks",
+)
 _ANSIBLE = ("roles", "playbooks")
 _SHELL = re.compile(rb"#!.*\b(ba|da)?sh\b")
 

@@ -6,8 +6,8 @@ import base64
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible.errors import AnsibleActionFail, AnsibleError
-from ansible.plugins.action import ActionBase
+from ansible.errors import AnsibleActionFail, AnsibleError  # type: ignore[import-untyped]  # (ansible has no types)
+from ansible.plugins.action import ActionBase  # type: ignore[import-untyped]  # (ansible has no types)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ KEYS = {"absent", "content", "group", "mode", "optional", "owner", "secret", "sr
 _READ_HERE = {"content", "optional", "src"}
 
 
-class ActionModule(ActionBase):  # type: ignore[misc] # Ansible's plugins are not typed
+class ActionModule(ActionBase):  # type: ignore[misc]  # (ansible has no types)
     """Named as Ansible asks."""
 
     _supports_check_mode = True
@@ -37,9 +37,7 @@ class ActionModule(ActionBase):  # type: ignore[misc] # Ansible's plugins are no
             plain[path] = {key: value for key, value in wanted.items() if key not in _READ_HERE}
             plain[path] |= {"absent": True} if gone else {}
         arguments = {"files": plain, "contents": contents}
-        result.update(
-            self._execute_module(module_name="tree", module_args=arguments, task_vars=task_vars)
-        )
+        result.update(self._execute_module(module_name="tree", module_args=arguments, task_vars=task_vars))
         return result
 
     def _content(self, wanted: Mapping[str, object]) -> bytes | None:

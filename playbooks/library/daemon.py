@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.basic import AnsibleModule  # type: ignore[import-untyped]  # (ansible has no types)
 
 DOCUMENTATION = """
 module: daemon
@@ -30,8 +30,8 @@ options:
     default: []
   reload:
     description:
-      - Command that makes it read its files again; without one it is restarted. It also follows a restart, for
-        those who have its files from it.
+      - Command that makes it read its files again; without one it is restarted. It also follows a restart,
+        for those who have its files from it.
     type: list
     elements: str
     default: []
@@ -103,7 +103,14 @@ class Daemon:
 
     def fail(self, message: str) -> None:
         """End the module."""
-        journal = ["journalctl", "--no-pager", "--output=cat", f"--lines={_JOURNAL_LINES}", "--unit", self.name]
+        journal = [
+            "journalctl",
+            "--no-pager",
+            "--output=cat",
+            f"--lines={_JOURNAL_LINES}",
+            "--unit",
+            self.name,
+        ]
         _, lines, _ = self.module.run_command(journal)
         self.module.fail_json(msg=f"{self.name}: {message}", journal=lines.splitlines())
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ansible.module_utils.basic import AnsibleModule
+from ansible.module_utils.basic import AnsibleModule  # type: ignore[import-untyped]  # (ansible has no types)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +135,7 @@ def present(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     if stat.S_ISLNK(kind):
-        raise Wrong(f"{path} is a link to {os.readlink(path)}, expected a file")
+        raise Wrong(f"{path} is a link to {path.readlink()}, expected a file")
     if not stat.S_ISREG(kind):
         raise Wrong(f"{path} is no file")
     return path.read_bytes()
