@@ -23,6 +23,7 @@ from rackwright.errors import (
     worst,
 )
 from rackwright.plan.model import Plan
+from rackwright.provision import jobs
 from rackwright.provision.keys import login_public_key
 from rackwright.provision.onprem.failures import ANOTHER_MACHINE
 from rackwright.provision.operate import Operation, operate
@@ -165,6 +166,8 @@ def run(operation: Operation, prepared: Prepared, console: Console) -> int:
     reports = []
     if prepared.plan.undelivered and operation in (Operation.UP, Operation.PREVIEW):
         console.message(_undelivered(prepared.plan))
+    if operation in (Operation.UP, Operation.PREVIEW):
+        jobs.note(prepared.plan, prepared.folders.state, console.message)
     for name in prepared.stacks:
         console.message(f"{name}: {operation.value}")
         reports.append(operate(operation, name, prepared.plan, prepared.folders, console.message))

@@ -45,7 +45,8 @@ class Cause(Model):
 
 
 @cache
-def _table() -> tuple[tuple[re.Pattern[str], Known], ...]:
+def table() -> tuple[tuple[re.Pattern[str], Known], ...]:
+    """The entries of `causes.yaml`, in their order."""
     entries = TypeAdapter(list[Known]).validate_python(strict_yaml.load(_TABLE.read_text(encoding="utf-8")))
     return tuple((re.compile(entry.pattern), entry) for entry in entries)
 
@@ -58,7 +59,7 @@ def cause(result: object, status: Status) -> Cause:
         status: what Ansible makes of it, failed or unreachable.
     """
     texts = list(_texts(result))
-    for pattern, known in _table():
+    for pattern, known in table():
         if match := next(filter(None, map(pattern.search, texts)), None):
             groups = {name: text or "" for name, text in match.groupdict().items()}
             return Cause(

@@ -59,9 +59,7 @@ class HostTally:
     def report(self) -> HostReport:
         """The host when nothing more is to come."""
         status = self.status or Status.NOT_REACHED
-        return HostReport(
-            status=status, shard=self.shard, tasks=Counts(**self.counts), reason=self.reason
-        )
+        return HostReport(status=status, shard=self.shard, tasks=Counts(**self.counts), reason=self.reason)
 
 
 @dataclass
@@ -84,9 +82,7 @@ class Tally:
             if event.host in self.hosts:
                 self.hosts[event.host].add(event)
             elif event.outcome is Outcome.FAILED and event.cause:
-                self.problem = Reason(
-                    task=event.task, message=event.cause.message, hint=event.cause.hint
-                )
+                self.problem = Reason(task=event.task, message=event.cause.message, hint=event.cause.hint)
 
     def take_stats(self, data: Mapping[str, object]) -> None:
         """Ansible's own sums at the end of a playbook: who is failed in its eyes."""
@@ -108,9 +104,7 @@ class Tally:
     def failed(self, shard: Shard) -> int:
         """Hosts of a shard that are lost to it so far."""
         with self._lock:
-            return sum(
-                self.hosts[name].status in (Status.FAILED, Status.UNREACHABLE) for name in shard.hosts
-            )
+            return sum(self.hosts[name].status in (Status.FAILED, Status.UNREACHABLE) for name in shard.hosts)
 
 
 def _settled(host: HostTally, report: ShardReport) -> tuple[Status, Reason | None]:

@@ -14,8 +14,10 @@ from pulumi.automation import CommandError, ConcurrentUpdateError, Deployment
 
 from rackwright import canonical
 from rackwright.errors import EnvironmentUnfit
+from rackwright.plan.stacks import MAINTENANCE
 from rackwright.provision import engine_errors, locks
 from rackwright.provision.events import Watch, host_sets
+from rackwright.provision.onprem import busy
 from rackwright.provision.onprem.changes import changes
 from rackwright.provision.onprem.hostset import failures_of
 from rackwright.provision.onprem.model import HOST_SET
@@ -24,10 +26,11 @@ from rackwright.provision.report import Report
 from rackwright.provision.stacks import missing_input, open_stack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from rackwright.plan.model import Plan
+    from rackwright.provision.onprem.changes import Change
     from rackwright.provision.onprem.model import FoundHost
     from rackwright.provision.places import Folders
     from rackwright.provision.stacks import Open, StackName
@@ -81,9 +84,9 @@ def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Repo
 
 
 def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> Report:
-    report = Report(opened.name, held=_held(plan, opened.name.site))
+    report = Report(opened.name, held=_held(plan, opened))
     error = _run(operation, opened, watch)
-    report.changes = tuple(watch.drift if operation is Operation.REFRESH else watch.changes)
+    report.changes = tuple(_made(operation, watch, report.held))
     report.resources = watch.resources
     hosts = watch.hosts if operation is Operation.PREVIEW else _settled(opened)
     report.failures = tuple(failures_of(hosts))
@@ -95,9 +98,20 @@ def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> 
     return report
 
 
-def _held(plan: Plan, site: str) -> dict[str, str]:
-    sets = plan.stacks.onprem[site].host_sets.values()
-    return {slot: host.held for one in sets for slot, host in sorted(one.hosts.items()) if host.held}
+def _held(plan: Plan, opened: Open) -> dict[str, str]:
+    """Hosts of a site in maintenance, or with jobs (`busy.py`), each with its reason."""
+    jobs = busy.read(opened.folders.state)
+    sets = plan.stacks.onprem[opened.name.site].host_sets.values()
+    hosts = {slot: host.held or jobs.get(slot, "") for one in sets for slot, host in one.hosts.items()}
+    return {slot: reason for slot, reason in sorted(hosts.items()) if reason}
+
+
+def _made(operation: Operation, watch: Watch, held: Mapping[str, str]) -> Iterable[Change]:
+    """What was read to differ, or what was done; to a host that is held by its jobs, nothing is done."""
+    if operation is Operation.REFRESH:
+        return watch.drift
+    jobs = {slot for slot, reason in held.items() if reason != MAINTENANCE}
+    return (change for change in watch.changes if change.slot not in jobs)
 
 
 def _run(operation: Operation, opened: Open, watch: Watch) -> CommandError | None:

@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from rackwright import __version__
 from rackwright.errors import EnvironmentUnfit, Failure, RackwrightError
 from rackwright.provision.lifeline import end_with_engine
-from rackwright.provision.onprem import hostset
+from rackwright.provision.onprem import busy, hostset
 from rackwright.provision.onprem.changes import Change, changes
 from rackwright.provision.onprem.model import FoundSet, WantedSet
 from rackwright.provision.provider import Provider
@@ -149,7 +149,11 @@ class Servicer(ProviderServicer):
     async def _bring_up(self, found: FoundSet | None, wanted: WantedSet) -> FoundSet:
         reach = await asyncio.to_thread(self._access, wanted)
         reconciler = self._rackwright.reconciler
-        return await asyncio.to_thread(hostset.brought_up, found, wanted, reach, reconciler)
+        return await asyncio.to_thread(hostset.brought_up, found, wanted, reach, reconciler, self._busy())
+
+    def _busy(self) -> dict[str, str]:
+        folders = self._rackwright.folders
+        return busy.read(folders.state) if folders else {}
 
     def _access(self, wanted: WantedSet) -> Access:
         folders = self._rackwright.folders

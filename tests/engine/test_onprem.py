@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.provision.onprem import busy
 from tests.doubles.redfish import Fault
 
 if TYPE_CHECKING:
@@ -86,6 +87,27 @@ def test_maintenance_of_a_host_that_runs_leaves_it_running(make_site: Callable[.
     site.bmc("node-001").power = "Off"
     assert site.stack("up", "--yes")["changes"] == []
     assert site.bmc("node-001").power == "Off"
+
+
+def test_a_host_with_a_slurm_job_is_held_also_by_a_plain_pulumi_and_comes_up_after_it(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site()
+    site.run("up", "--yes")
+    site.bmc("node-001").power = site.bmc("node-002").power = "Off"
+    busy.write(site.state, {"node-002": "runs Slurm job 7 of alice"})
+    assert site.stack("preview")["changes"] == [_power("node-001", "off", "on")]
+    answer = site.stack("up", "--yes")
+    assert answer["changes"] == [_power("node-001", "off", "on")]
+    assert answer["held"] == {"node-002": "runs Slurm job 7 of alice"}
+    assert answer["outputs"]["hosts"]["node-002"]["state"] == "held"
+    assert "node-002: held: runs Slurm job 7 of alice" in site.run("up", "--yes").stdout
+    assert site.pulumi("up", "--yes").returncode == 0
+    assert site.hall.asked("On") == {"node-001": 2, "node-002": 1, "node-003": 1}
+    busy.write(site.state, {})
+    site.run("up", "--yes")
+    assert site.bmc("node-002").power == "On"
+    assert site.stack("preview")["changes"] == []
 
 
 def test_another_machine_in_a_slot_is_left_alone_and_the_others_come_up(

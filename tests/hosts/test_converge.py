@@ -224,8 +224,8 @@ def test_a_full_disk_is_that_hosts_failure_and_mended_by_the_next_run(site: Site
 
 def test_a_held_apt_lock_is_named_with_its_holder(site: Site) -> None:
     site.write("ansible.builtin.apt: {update_cache: true, lock_timeout: 1}")
-    holder = "import fcntl,time; f=open('/var/lib/apt/lists/lock','w'); fcntl.lockf(f,fcntl.LOCK_EX); time.sleep(90)"
-    site.ssh("node-001", f'sudo systemd-run --quiet --unit=holder python3 -c "{holder}"')
+    lock = "import fcntl, time; f = open('/var/lib/apt/lists/lock', 'w'); fcntl.lockf(f, fcntl.LOCK_EX)"
+    site.ssh("node-001", f'sudo systemd-run -q --unit=holder python3 -c "{lock}; time.sleep(90)"')
     report = site.json("--limit", "node-001", code=1)
     reason = report["hosts"]["node-001"]["reason"]
     assert "another package manager holds" in reason["message"]
@@ -315,7 +315,9 @@ def test_a_shard_stops_when_more_of_it_failed_than_its_budget_and_the_others_go_
 
 def test_an_inventory_that_the_first_play_refuses_stops_the_run_before_any_host(site: Site) -> None:
     text = site.playbook.read_text().replace("length > 0", "length > 1000")
-    site.playbook.write_text(text.replace("- name: Everybody\n", "- name: Everybody\n  any_errors_fatal: true\n"))
+    site.playbook.write_text(
+        text.replace("- name: Everybody\n", "- name: Everybody\n  any_errors_fatal: true\n")
+    )
     report = site.json(code=1)
     assert report["problem"]["task"] == "It has hosts"
     assert set(_statuses(report).values()) == {"not-reached"}
@@ -341,7 +343,9 @@ def test_a_host_in_maintenance_is_listed_and_is_no_failure(site: Site, tmp_path:
     header, *rows = assets.read_text().splitlines()
     changed = [_in_maintenance(header, row) if row.startswith("node-002") else row for row in rows]
     assets.write_text("\n".join([header, *changed]) + "\n")
-    report = site.lab.json("converge", str(spec), "--playbook", str(site.playbook), "--limit", "node-[002-003]")
+    report = site.lab.json(
+        "converge", str(spec), "--playbook", str(site.playbook), "--limit", "node-[002-003]"
+    )
     assert _statuses(report) == {"node-002": "held", "node-003": "done"}
     assert "maintenance" in report["hosts"]["node-002"]["reason"]["message"]
     assert files.FORKS

@@ -6,6 +6,7 @@ The provider is a thin shell over these functions; a later `node replace` calls 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwright.provision.onprem.changes import changes
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from rackwright.errors import Failure
     from rackwright.plan.model import BmcPlan
+
+_NOBODY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,35 @@ def access(bmc: BmcPlan, folders: Folders) -> Access:
     return Access(bmc.port, authority, parse(text, bmc.credentials))
 
 
-def brought_up(found: FoundSet | None, wanted: WantedSet, reach: Access, reconciler: Reconciler) -> FoundSet:
-    """Bring up the hosts that are not as wanted, and carry the others over as they were found."""
+def brought_up(
+    found: FoundSet | None,
+    wanted: WantedSet,
+    reach: Access,
+    reconciler: Reconciler,
+    busy: Mapping[str, str] = _NOBODY,
+) -> FoundSet:
+    """Bring up the hosts that are not as wanted, and carry the others over as they were found.
+
+    Args:
+        found: the set as last found; none where it is new.
+        wanted: the set as the plan wants it.
+        reach: how controllers are reached.
+        reconciler: shared by the sets of a process.
+        busy: slot → job that runs on it: such a host is held, and told apart from one that is as wanted.
+    """
     before = found.hosts if found is not None else {}
     differing = {change.slot for change in changes(before, wanted.hosts)}
-    todo = {slot: host for slot, host in wanted.hosts.items() if slot in differing}
+    todo = {
+        slot: _spared(host, busy.get(slot, "")) for slot, host in wanted.hosts.items() if slot in differing
+    }
     done = reconciler.each(bring_up, todo, reach)
     kept = {slot: before[slot] for slot in wanted.hosts.keys() - differing}
     return _found(wanted, kept | done)
+
+
+def _spared(host: WantedHost, job: str) -> WantedHost:
+    """A host with a job is held, as one in maintenance is."""
+    return host.model_copy(update={"held": job, "power": "held"}) if job and not host.held else host
 
 
 def read(found: FoundSet, reach: Access, reconciler: Reconciler) -> FoundSet:

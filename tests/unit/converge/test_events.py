@@ -88,7 +88,9 @@ def test_a_host_is_done_when_its_shard_ended_and_no_task_failed_on_it() -> None:
         "remote": 1,
     }
     assert reports["b"].tasks.changed == 1
-    assert reports["c"].reason == Reason(task="base : Lay it out", message="the task failed and gave no reason")
+    assert reports["c"].reason == Reason(
+        task="base : Lay it out", message="the task failed and gave no reason"
+    )
 
 
 def test_a_host_on_which_nothing_ran_is_not_done() -> None:

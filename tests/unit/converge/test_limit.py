@@ -49,7 +49,9 @@ def test_a_host_that_nobody_may_connect_to_can_be_asked_for(inventory: Inventory
         (",", ",", ""),
     ],
 )
-def test_a_limit_that_means_no_host_of_the_plan(inventory: Inventory, limit: str, got: str, hint: str) -> None:
+def test_a_limit_that_means_no_host_of_the_plan(
+    inventory: Inventory, limit: str, got: str, hint: str
+) -> None:
     with pytest.raises(UsageError) as raised:
         chosen(inventory, limit)
     assert raised.value.code == "CONV003"
