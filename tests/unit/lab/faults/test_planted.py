@@ -67,7 +67,7 @@ class _Overwritten(FilesFault):
 
     def files(self, root: Path) -> Mapping[PurePosixPath, Content]:
         del root
-        return {PurePosixPath("etc/old"): Content(b"broken"), PurePosixPath("etc/new"): Content(b"broken")}
+        return {PurePosixPath("etc/old"): Content(b"broken"), PurePosixPath("srv/new"): Content(b"broken")}
 
 
 class _Roots:
@@ -172,17 +172,29 @@ def test_a_fault_or_subject_that_is_not_there_is_refused(make: Make, name: str, 
 
 
 def test_files_come_back_byte_for_byte_even_when_planted_twice(make: Make, tmp_path: Path) -> None:
-    etc = tmp_path / "node-001/etc"
-    etc.mkdir(parents=True)
-    (etc / "old").write_bytes(b"\0no newline \xff")
-    (etc / "old").chmod(0o640)
+    old, new = (tmp_path / "node-001" / path for path in ("etc/old", "srv/new"))
+    old.parent.mkdir(parents=True)
+    old.write_bytes(b"\0no newline \xff")
+    old.chmod(0o640)
     make().plant("overwritten", "node-001")
     make().plant("overwritten", "node-001")
-    assert [(etc / name).read_bytes() for name in ("old", "new")] == [b"broken"] * 2
+    assert [path.read_bytes() for path in (old, new)] == [b"broken"] * 2
     assert len(list(make().clear())) == 1
-    assert [path.name for path in etc.iterdir()] == ["old"]
-    assert (etc / "old").read_bytes() == b"\0no newline \xff"
-    assert (etc / "old").stat().st_mode & 0o777 == 0o640
+    assert (old.read_bytes(), new.exists()) == (b"\0no newline \xff", False)
+    assert old.stat().st_mode & 0o777 == 0o640
+
+
+def test_the_file_laid_last_goes_first(make: Make, tmp_path: Path) -> None:
+    """It may name the others: a list of libraries never names one that is not there."""
+    (tmp_path / "node-001").mkdir()
+    faults = make()
+    faults.plant("overwritten", "node-001")
+    (tmp_path / "node-001/srv").rename(tmp_path / "away")
+    (tmp_path / "node-001/srv").symlink_to(tmp_path / "away")
+    with pytest.raises(EnvironmentUnfit):
+        list(faults.clear())
+    assert (tmp_path / "node-001/etc/old").exists()
+    assert names(faults) == ["overwritten node-001"]
 
 
 def test_a_link_in_the_way_is_told_as_what_it_is(make: Make, tmp_path: Path) -> None:
