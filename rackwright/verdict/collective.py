@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rackwright.catalogue.model import Check
-from rackwright.verdict.evidence import Evidence, output_of
+from rackwright.verdict.evidence import Evidence, output_of, unmeasured_value
 from rackwright.verdict.judgement import Judgement, Who, judged, unmeasured
 from rackwright.verdict.matching import amount, within
 from rackwright.verdict.model import Kind, Value
@@ -164,7 +164,7 @@ class _AtPlace:
     def _unmeasured(self, problem: str, step: Step | None) -> Judgement:
         ports, lost = self._faulty_ports(), step.lost if step else ()
         explained = ", ".join(ports or lost)
-        value = Value.FAIL if ports else Value.ERROR
+        value = Value.FAIL if ports else unmeasured_value(step)
         cause = f"collectives over {self.place} were not measured: {problem}"
         evidence = output_of(step) if step else ()
         return unmeasured(self._who, self._name, cause, evidence, value=value, explained_by=explained)

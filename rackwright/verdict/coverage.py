@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import Check
 from rackwright.validate.model import Ended, Tool
-from rackwright.verdict.evidence import output_of
+from rackwright.verdict.evidence import output_of, unmeasured_value
 from rackwright.verdict.judgement import Judgement, Who, unmeasured
 from rackwright.verdict.model import Kind, Value
 
@@ -49,6 +49,7 @@ def judge(evidence: Evidence, failed: Iterable[str]) -> Iterator[Judgement]:
         failed: paths of the artefacts that already stand for a FAIL.
     """
     blamed = set(failed)
+    yield from _twice(evidence)
     for check in evidence.run.checks:
         yield from _unknown(evidence, check)
         if check not in _LOCALISED:
@@ -58,6 +59,13 @@ def judge(evidence: Evidence, failed: Iterable[str]) -> Iterator[Judgement]:
     for step in evidence.run.steps:
         if step.name not in evidence.problems:
             yield from _holes(evidence, step, blamed)
+
+
+def _twice(evidence: Evidence) -> Iterator[Judgement]:
+    """Steps of one name, of which nobody can say what was measured by which."""
+    if len(evidence.steps) < len(evidence.run.steps):
+        for site in evidence.run.sites:
+            yield unmeasured(Who(Kind.SITE, site), NAME, "two steps of the run have one name")
 
 
 def _unknown(evidence: Evidence, check: str) -> Iterator[Judgement]:
@@ -116,4 +124,5 @@ def _is_whole_fio(values: list[Measurement], names: set[str]) -> bool:
 
 def _of_step(evidence: Evidence, step: Step, cause: str) -> Iterator[Judgement]:
     for who in evidence.subjects_of(step, KINDS.get(step.check, Kind.SITE)):
-        yield unmeasured(who, NAME, cause, output_of(step), explained_by=", ".join(step.lost))
+        value, lost = unmeasured_value(step), ", ".join(step.lost)
+        yield unmeasured(who, NAME, cause, output_of(step), value=value, explained_by=lost)

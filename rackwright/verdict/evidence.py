@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rackwright.validate.model import Ended
 from rackwright.verdict.judgement import Who
 from rackwright.verdict.matching import Bounds
-from rackwright.verdict.model import Kind
+from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,9 +105,7 @@ class Evidence:
         """Whether those of its nodes that are still judged were measured again, in the same way."""
         judged = set(step.nodes) & self._judged
         return any(
-            other.name not in self.problems
-            and judged <= set(other.nodes)
-            and (other.context.fabric, other.context.rail) == (step.context.fabric, step.context.rail)
+            other.name not in self.problems and judged <= set(other.nodes) and _aspect(other) == _aspect(step)
             for other in later
         )
 
@@ -155,6 +153,17 @@ def port_name(rail: Rail) -> str:
 def output_of(step: Step) -> tuple[Artefact, ...]:
     """What a step printed."""
     return tuple(artefact for artefact in (step.stdout, step.stderr) if artefact is not None)
+
+
+def unmeasured_value(step: Step | None) -> Value:
+    """What a step that brought nothing means: not tried is NOT_RUN, tried in vain is ERROR."""
+    return Value.NOT_RUN if step is not None and step.ended is Ended.NOT_RUN else Value.ERROR
+
+
+def _aspect(step: Step) -> tuple[object, ...]:
+    """What of its nodes a step was about."""
+    context = step.context
+    return step.tool, context.fabric, context.rail, context.direction, context.collective
 
 
 def _problem(step: Step, unread: Mapping[str, str]) -> str:

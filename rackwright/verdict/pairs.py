@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
-from rackwright.verdict.evidence import Evidence, output_of, port_name
+from rackwright.verdict.evidence import Evidence, output_of, port_name, unmeasured_value
 from rackwright.verdict.facts import UNREACHABLE
 from rackwright.verdict.judgement import Judgement, Who, judged, unmeasured
 from rackwright.verdict.localise import Located, Pair, locate, pair
@@ -88,6 +88,11 @@ class _OneRail:
         }
 
     @cached_property
+    def whole(self) -> frozenset[Pair]:
+        """Pairs that were measured in both directions."""
+        return frozenset(ends for ends, found in self.measured.items() if len(set(map(_way, found))) > 1)
+
+    @cached_property
     def cut(self) -> frozenset[Pair]:
         """Pairs whose ends did not reach each other, as the tool says."""
         return frozenset(
@@ -114,7 +119,7 @@ class _OneRail:
     @cached_property
     def located(self) -> Located:
         """Who is to blame; ports without a carrier are known already and are no evidence on others."""
-        good = self.measured.keys() - self.bad
+        good = self.whole - self.bad
         return locate(*({ends for ends in some if not ends.ends & self.dark} for some in (good, self.bad)))
 
     @cached_property
@@ -128,8 +133,8 @@ class _OneRail:
         nodes = sorted(self.ports)
         wanted = {pair(a, b) for number, a in enumerate(nodes) for b in nodes[number + 1 :]}
         if len(nodes) > ALL_PAIRS:
-            wanted = {one for one in self.open_steps if one not in self.cut}
-        lacking = wanted - self.measured.keys() - self.cut
+            wanted = {*self.open_steps, *self.measured}
+        lacking = wanted - self.whole - self.bad
         return frozenset(one for one in lacking if not one.ends & self.faulty)
 
     def _port(self, node: str) -> Judgement:
@@ -172,13 +177,14 @@ class _OneRail:
     def _lacking(self, node: str, lacking: Pair) -> Judgement:
         other = next(iter(lacking.ends - {node}))
         step = self.open_steps.get(lacking)
-        why = self.evidence.problems[step.name] if step else "there is no step for it"
+        why = self.evidence.problems[step.name] if step else "no step of the run did, in both directions"
         cause = f"not measured to {self._port_of(other)}: {why}"
-        return unmeasured(self._who(node), PairBandwidth.name, cause, output_of(step) if step else ())
+        output = output_of(step) if step else ()
+        return unmeasured(self._who(node), PairBandwidth.name, cause, output, value=unmeasured_value(step))
 
     def _good_or_alone(self, node: str, values: list[Measurement]) -> Judgement:
         who = self._who(node)
-        good = [ends for ends in self.measured.keys() - self.bad if node in ends.ends]
+        good = [ends for ends in self.whole - self.bad if node in ends.ends]
         fewest = 1 if len(self.ports) <= ALL_PAIRS else FEWEST_PARTNERS
         if len(good) < fewest:
             fault = min(self.faulty, default="")
@@ -216,6 +222,13 @@ class _OneRail:
 
     def _who(self, node: str) -> Who:
         return Who(Kind.RAIL, self._port_of(node))
+
+
+def _way(measurement: Measurement) -> tuple[str | None, str | None]:
+    """Who sent, and to whom."""
+    context = measurement.context
+    ways = {"forward": (context.node, context.peer), "reverse": (context.peer, context.node)}
+    return ways.get(context.direction or "", (None, None))
 
 
 def _all(count: int) -> str:
