@@ -145,6 +145,10 @@ class Tool(StrEnum):
     LINKS = "links"
     """Carrier of the rail interfaces."""
     CLOCK = "clock"
+    NCCL_TESTS = "nccl-tests"
+    """Run where a platform declares it; no parser of this release reads it."""
+    NCCOM_TEST = "nccom-test"
+    """As nccl-tests."""
 
 
 class Ended(StrEnum):

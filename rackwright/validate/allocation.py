@@ -1,0 +1,144 @@
+"""Nodes that are wanted in, one exclusive Slurm job on those that can be had out.
+
+A job that does not start in time is cancelled; nodes that have gone away or were taken meanwhile are
+named, and the rest is tried again. Whatever happens, the job is cancelled at the end: by its name, so
+that one whose number was never learnt is found too, and by its time limit, should the connection go.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+from rackwright.converge.hostlist import folded
+from rackwright.validate import slurm
+from rackwright.validate.ssh import ControllerLost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rackwright.validate.ssh import Controller
+
+_GRANTED = re.compile(r"Granted job allocation (\d+)")
+_SUBMITTED = re.compile(r"job (\d+) queued")
+_ANSWER_MARGIN_S = 60.0
+_CANCEL_WITHIN_S = 20.0
+_MINUTES_AN_HOUR = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of Slurm.
+
+    Args:
+        name: of the job; unique, since the job is cancelled by it.
+        partition: that has all the nodes.
+        start_within_s: a job that has not started by then is cancelled.
+        most_minutes: it may last: the net below a validation that was cut off.
+    """
+
+    name: str
+    partition: str
+    start_within_s: int
+    most_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What Slurm gave.
+
+    Args:
+        job: its number; None if no job could be had.
+        nodes: of the job.
+        held: node → why it is left alone.
+        lost: node → why it cannot be had.
+    """
+
+    job: int | None
+    nodes: tuple[str, ...]
+    held: dict[str, str]
+    lost: dict[str, str]
+
+
+def minutes(longest_s: float, most_hours: float | None) -> int:
+    """Time limit of a job whose steps last so long at most, within what its partition allows."""
+    wanted = ceil(longest_s / 60) + 1
+    return wanted if most_hours is None else max(1, min(wanted, int(most_hours * _MINUTES_AN_HOUR)))
+
+
+@contextmanager
+def allocated(controller: Controller, wish: Wish, names: Sequence[str]) -> Iterator[Allocation]:
+    """A job on as many of these nodes as can be had; it is cancelled at the end, come what may.
+
+    Raises:
+        EnvironmentUnfit: Slurm does not answer.
+    """
+    try:
+        yield _allocate(controller, wish, names)
+    finally:
+        release(controller, wish.name)
+
+
+def release(controller: Controller, name: str) -> None:
+    """Cancel all jobs of that name; a controller that is gone cannot be asked, its time limit remains."""
+    with suppress(ControllerLost):
+        controller.ask(("scancel", "--me", f"--name={name}"), _CANCEL_WITHIN_S)
+
+
+def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Allocation:
+    wanted = tuple(names)
+    held: dict[str, str] = {}
+    lost: dict[str, str] = {}
+    while wanted:
+        now = slurm.standing(controller, wanted)
+        held, lost = held | dict(now.held), lost | dict(now.lost)
+        if not now.free:
+            break
+        job, why = _salloc(controller, wish, now.free)
+        if job is not None:
+            return Allocation(job, now.free, held, lost)
+        release(controller, wish.name)
+        wanted = _still_free(controller, now.free)
+        if wanted == now.free:
+            lost |= dict.fromkeys(wanted, why)
+            break
+        wanted = now.free  # asked again, so that those that went away are named by Slurm's reason
+    return Allocation(None, (), held, lost)
+
+
+def _still_free(controller: Controller, names: tuple[str, ...]) -> tuple[str, ...]:
+    return slurm.standing(controller, names).free
+
+
+def _salloc(controller: Controller, wish: Wish, free: Sequence[str]) -> tuple[int | None, str]:
+    """Number of the job, or why there is none."""
+    words = (
+        "timeout",
+        "--kill-after=5",
+        str(wish.start_within_s),
+        "salloc",
+        "--no-shell",
+        "--no-kill",
+        "--exclusive",
+        f"--partition={wish.partition}",
+        f"--nodes={len(free)}",
+        f"--nodelist={folded(free)}",
+        f"--job-name={wish.name}",
+        f"--time={wish.most_minutes}",
+    )
+    answer = controller.ask(words, wish.start_within_s + _ANSWER_MARGIN_S)
+    granted = _GRANTED.search(answer.stderr)
+    if answer.status == 0 and granted:
+        return int(granted[1]), ""
+    return None, _why(answer.stderr, wish.start_within_s)
+
+
+def _why(stderr: str, seconds: int) -> str:
+    lines = [line.partition("salloc: ")[2] or line for line in stderr.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Pending job", "Job aborted"))]
+    if _SUBMITTED.search(stderr):
+        return f"its job did not start within {seconds} s: {told[0]}"
+    return f"no job could be had: {'; '.join(told) or 'salloc says nothing'}"

@@ -1,0 +1,228 @@
+"""The steps of a suite in a job, one batch after the other: each is run, looked into, and kept.
+
+A step that ends badly is followed by a question to each of its nodes: to run ``true``. One that does
+not is lost; the others go on, and what is for all together is made again without it where the suite
+says so.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from rackwright.validate import commands, slurm
+from rackwright.validate.commands import Task
+from rackwright.validate.measure import understood
+from rackwright.validate.model import Ended, Step, Tool
+from rackwright.validate.steps import Ground, batches
+from rackwright.validate.suite import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rackwright.validate.asked import Asked
+    from rackwright.validate.evidence import Evidence
+    from rackwright.validate.ssh import Controller
+    from rackwright.validate.steps import Batch, Planned
+    from rackwright.validate.suite import AnyCheck, Suite
+
+TIMED_OUT = frozenset({124, 137})
+"""Exit status of timeout(1): ended by it, or killed by it."""
+STEPS_AT_ONCE = 64
+QUESTIONS_AT_ONCE = 32
+_TAIL = 400
+"""Characters of a message that are enough to know it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The job that all steps are of.
+
+    Args:
+        number: of the job.
+        nodes: it has.
+        cancel: end it, and with it whatever waits for a step.
+    """
+
+    number: int
+    nodes: tuple[str, ...]
+    cancel: Callable[[], None]
+
+
+@dataclass
+class Course:
+    """A suite under way.
+
+    Args:
+        asked: of whom.
+        checks: of the suite that apply.
+        suite: what they belong to.
+        controller: where steps are started.
+        job: they are steps of.
+        evidence: where they are kept.
+        tell: gets a sentence a step.
+        lost: node → why it was lost on the way.
+        dark: (node, fabric, rail) of ports without a carrier.
+    """
+
+    asked: Asked
+    checks: Sequence[AnyCheck]
+    suite: Suite
+    controller: Controller
+    job: Job
+    evidence: Evidence
+    tell: Callable[[str], None]
+    lost: dict[str, str] = field(default_factory=dict)
+    dark: frozenset[tuple[str, str, int]] = frozenset()
+
+    def ground(self) -> Ground:
+        """What is left of the nodes of the job."""
+        nodes = [self.asked.nodes[name] for name in self.job.nodes if name not in self.lost]
+        return Ground(nodes, self.dark, self.suite.mpi)
+
+    def run(self) -> None:
+        """Make every check.
+
+        Raises:
+            ControllerLost: the controller went away; what was made until then is kept.
+        """
+        for check in self.checks:
+            done: set[str] = set()
+            while not self._make(check, done):
+                pass
+            if isinstance(check, Links):
+                self.dark = _dark_ports(self.evidence)
+
+    def _make(self, check: AnyCheck, done: set[str]) -> bool:
+        """Whether a check came to its end; else a node was lost, and the rest is to be planned without it."""
+        again = getattr(check, "repeat_on_survivors", False)
+        for batch in batches(check, self.ground()):
+            left = tuple(step for step in batch if step.name not in done)
+            made = self._make_batch(check, left)
+            done |= {
+                planned.name for planned, step in zip(left, made, strict=True) if not (again and step.lost)
+            }
+            if again and any(step.lost for step in made):
+                return False
+        return True
+
+    def _make_batch(self, check: AnyCheck, batch: Batch) -> list[Step]:
+        """Make steps at the same time, and keep each as soon as it has ended."""
+        named = self._named(batch)
+        with ThreadPoolExecutor(STEPS_AT_ONCE) as pool:
+            futures = {
+                pool.submit(self._step, check, planned, lane): lane for lane, planned in enumerate(named)
+            }
+            try:
+                made = {futures[future]: self._kept(future.result()) for future in as_completed(futures)}
+            except BaseException:
+                # What is waiting for a step ends with the job, and only then can this block be left.
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.job.cancel()
+                raise
+        return [made[lane] for lane in range(len(named))]
+
+    def _named(self, batch: Batch) -> list[Planned]:
+        """The steps, with names that no step of the run has."""
+        taken = {step.name for step in self.evidence.run.steps}
+        named = []
+        for planned in batch:
+            tries = (f"{planned.name}/again-{number}" for number in range(1, len(taken) + 2))
+            name = planned.name if planned.name not in taken else next(t for t in tries if t not in taken)
+            named.append(replace(planned, name=name))
+        return named
+
+    def _kept(self, step: Step) -> Step:
+        self.evidence.add(step)
+        told = f": {step.reason}" if step.reason else ""
+        self.tell(f"{step.name}  {step.seconds:.1f} s  {step.ended.value}{told}")
+        return step
+
+    def _step(self, check: AnyCheck, planned: Planned, lane: int) -> Step:
+        gone = [f"{name} was lost before" for name in planned.nodes if name in self.lost]
+        if planned.task is None or gone:
+            return _step(planned, (), Ended.NOT_RUN, reason=planned.reason or ", ".join(gone))
+        words = commands.srun(planned.task, planned.name, planned.nodes, self.job.number, check.limit_s)
+        paths = [self.evidence.raw(planned.name, stream) for stream in ("stdout", "stderr")]
+        began = time.monotonic()
+        with paths[0].open("wb") as stdout, paths[1].open("wb") as stderr:
+            status = self.controller.run(words, stdout, stderr, lane)
+        seconds = time.monotonic() - began
+        lost = self._lost(planned.nodes) if status else {}
+        ended, reason = _ending(status, lost, check.limit_s, paths[1])
+        kept = [self.evidence.kept(path) for path in paths]
+        return _step(planned, words, ended, reason=reason).model_copy(
+            update={
+                "exit_status": status,
+                "lost": tuple(sorted(lost)),
+                "seconds": round(seconds, 3),
+                "stdout": kept[0],
+                "stderr": kept[1],
+            }
+        )
+
+    def _lost(self, names: Sequence[str]) -> dict[str, str]:
+        """Nodes that do not run the simplest of steps, each with what Slurm says of it."""
+        with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
+            answers = dict(zip(names, pool.map(self._answers, names), strict=True))
+        silent = [name for name in names if answers[name]]
+        if not silent:
+            return {}
+        states = {state.name: state for state in slurm.nodes(self.controller)}
+        words = {name: "+".join(states[name].state) if name in states else "unknown" for name in silent}
+        lost = {name: f"{answers[name]}; Slurm has it as {words[name]}" for name in silent}
+        self.lost.update(lost)
+        return lost
+
+    def _answers(self, name: str) -> str:
+        """Why a node does not run ``true``; empty if it does."""
+        within = self.suite.answer_within_s
+        words = commands.srun(Task(("true",)), "answer", (name,), self.job.number, within)
+        answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
+        if answer.status in TIMED_OUT:
+            return f"did not run `true` within {within} s"
+        told = answer.stderr.strip().splitlines()
+        return f"did not run `true`: {told[-1] if told else answer.status}" if answer.status else ""
+
+
+def _step(planned: Planned, words: Sequence[str], ended: Ended, reason: str) -> Step:
+    return Step(
+        name=planned.name,
+        check=planned.check,
+        tool=planned.tool,
+        context=planned.context,
+        nodes=planned.nodes,
+        command=tuple(words),
+        ended=ended,
+        reason=reason,
+    )
+
+
+def _ending(status: int, lost: dict[str, str], limit_s: float, stderr: Path) -> tuple[Ended, str]:
+    """How a step ended, and why if not well."""
+    if status == 0:
+        return Ended.DONE, ""
+    if lost:
+        return Ended.NODE_LOST, "; ".join(f"{name} {why}" for name, why in sorted(lost.items()))
+    if status in TIMED_OUT:
+        return Ended.TIMED_OUT, f"took longer than {limit_s:g} s and was stopped"
+    lines = stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    told = f": {lines[-1][:_TAIL]}" if lines else ""
+    return Ended.FAILED, f"exit status {status}{told}"
+
+
+def _dark_ports(evidence: Evidence) -> frozenset[tuple[str, str, int]]:
+    """Ports that the links check found without a carrier."""
+    dark = set()
+    for step in evidence.run.steps:
+        if step.tool is not Tool.LINKS or step.stdout is None:
+            continue
+        text = (evidence.folder / step.stdout.path).read_text(encoding="utf-8", errors="replace")
+        for reading in understood(step, text, evidence.run).readings:
+            place = reading.context
+            if reading.value is False and place.node and place.fabric and place.rail is not None:
+                dark.add((place.node, place.fabric, place.rail))
+    return frozenset(dark)

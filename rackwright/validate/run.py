@@ -1,0 +1,169 @@
+"""What is asked in, a run folder out: a job is had, the suite is made in it, and all is written down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rackwright.plan.model import AwsSitePlan
+from rackwright.validate import slurm
+from rackwright.validate.allocation import Wish, allocated, minutes, release
+from rackwright.validate.course import Course, Job
+from rackwright.validate.evidence import Evidence
+from rackwright.validate.model import Artefact, Rail, Run
+from rackwright.validate.steps import Ground, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from rackwright.plan.model import Plan
+    from rackwright.validate.allocation import Allocation
+    from rackwright.validate.asked import Asked
+    from rackwright.validate.expectations import Expectations
+    from rackwright.validate.ssh import Controller
+    from rackwright.validate.suite import AnyCheck, Suite
+
+_STAMP = "%Y-%m-%dT%H%M%SZ"
+_TO_BE_WRITTEN = Artefact(path="expectations.json", sha256="0" * 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be validated.
+
+    Args:
+        plan: of the cluster.
+        plan_sha256: of its canonical text.
+        asked: nodes and checks.
+        suite: of checks.
+        expectations: what the plan lets one expect of these nodes.
+        folder: of the run; None for a new one below `runs`.
+        runs: folder of all runs of the cluster.
+    """
+
+    plan: Plan
+    plan_sha256: str
+    asked: Asked
+    suite: Suite
+    expectations: Expectations
+    folder: Path | None
+    runs: Path
+
+    @property
+    def checks(self) -> tuple[AnyCheck, ...]:
+        """Checks of the suite that the nodes' platforms declare."""
+        return tuple(check for check in self.suite.checks if check.check in self.asked.checks)
+
+    @property
+    def not_applicable(self) -> dict[str, str]:
+        """The others, with the reason."""
+        applying = {check.check for check in self.checks}
+        return {
+            check.check: "the platform of these nodes does not declare it"
+            for check in self.suite.checks
+            if check.check not in applying
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a suite takes on some nodes."""
+
+    steps: int
+    about_s: float
+    longest_s: float
+    """If every step took as long as it may."""
+
+
+def estimate(order: Order, names: Iterable[str]) -> Estimate:
+    """What the suite takes, batch by batch."""
+    ground = Ground([order.asked.nodes[name] for name in names], mpi=order.suite.mpi)
+    made = [(check, list(batches(check, ground))) for check in order.checks] if ground.nodes else []
+    return Estimate(
+        steps=sum(len(batch) for _, of_check in made for batch in of_check),
+        about_s=sum(check.about_s * len(of_check) for check, of_check in made),
+        longest_s=sum(check.limit_s * len(of_check) for check, of_check in made),
+    )
+
+
+def validate(order: Order, controller: Controller, tell: Callable[[str], None]) -> Evidence:
+    """Make the suite on all nodes that can be had.
+
+    Raises:
+        EnvironmentUnfit: Slurm does not answer; nothing was written.
+        ControllerLost: it went away on the way; the run folder holds what was made until then.
+        UsageError: the folder holds another run.
+    """
+    slurm.nodes(controller)  # before a folder is made: nobody wants an empty one
+    now = datetime.now(UTC)
+    folder = order.folder or order.runs / now.strftime(_STAMP)
+    evidence = Evidence.begin(folder, _run(order, now), order.expectations)
+    wanted = [node.name for node in order.asked.without({*order.asked.held, *order.asked.lost})]
+    expected = estimate(order, wanted)
+    tell(
+        f"{order.suite.name}: about {expected.about_s:.0f} s for {expected.steps} steps on "
+        f"{len(wanted)} of {len(order.asked.nodes)} nodes; evidence in {folder}"
+    )
+    wish = Wish(
+        name=f"rackwright-{order.suite.name}-{now.strftime(_STAMP)}",
+        partition=order.asked.partition,
+        start_within_s=order.suite.start_within_s,
+        most_minutes=minutes(expected.longest_s, order.asked.most_hours),
+    )
+    with allocated(controller, wish, wanted) as allocation:
+        _note(order, evidence, allocation, tell)
+        if allocation.job is not None:
+            job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
+            course = Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
+            _make(course)
+    evidence.write(finished=_rfc3339(datetime.now(UTC)))
+    return evidence
+
+
+def _note(order: Order, evidence: Evidence, allocation: Allocation, tell: Callable[[str], None]) -> None:
+    """Write down what came of the wish for nodes."""
+    held = {**order.asked.held, **allocation.held}
+    lost = {**order.asked.lost, **allocation.lost}
+    jobs = () if allocation.job is None else (allocation.job,)
+    evidence.write(held=held, lost=lost, job_ids=jobs)
+    for name, why in sorted({**held, **lost}.items()):
+        tell(f"{name}: {'held' if name in held else 'lost'}: {why}")
+
+
+def _make(course: Course) -> None:
+    """Make the suite; who was lost on the way is written down, however it ends."""
+    try:
+        course.run()
+    finally:
+        course.evidence.write(lost={**course.evidence.run.lost, **course.lost})
+
+
+def _run(order: Order, now: datetime) -> Run:
+    nodes = order.asked.nodes.values()
+    sites: dict[str, list[str]] = {}
+    for node in nodes:
+        sites.setdefault(node.site, []).append(node.name)
+    return Run(
+        cluster=order.plan.cluster.name,
+        suite=order.suite.name,
+        plan_sha256=order.plan_sha256,
+        started=_rfc3339(now),
+        sites={site: tuple(sorted(names)) for site, names in sorted(sites.items())},
+        site_kinds={
+            site: "aws" if isinstance(order.plan.sites[site], AwsSitePlan) else "onprem" for site in sites
+        },
+        rails=tuple(
+            Rail(node=node.name, fabric=port.fabric, rail=port.rail, interface=port.interface)
+            for node in nodes
+            for port in node.ports
+        ),
+        checks=tuple(check.check for check in order.checks),
+        not_applicable=order.not_applicable,
+        expectations=_TO_BE_WRITTEN,
+    )
+
+
+def _rfc3339(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

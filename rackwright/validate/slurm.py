@@ -1,0 +1,187 @@
+"""What Slurm says of nodes and jobs in, who can be measured out; and the commands that ask it.
+
+Read from ``scontrol show nodes --json`` and ``squeue --json`` (data parser of Slurm 24.11); keys that
+are not read here are left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # (it has no types)
+    NodeSet,
+    NodeSetException,
+)
+from pydantic import ConfigDict, ValidationError
+
+from rackwright.errors import EnvironmentUnfit
+from rackwright.spec.base import Model
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from rackwright.validate.ssh import Controller
+
+Kind = TypeVar("Kind", bound=Model)
+GONE = frozenset(
+    {
+        "DOWN",
+        "FAIL",
+        "FAILING",
+        "ERROR",
+        "UNKNOWN",
+        "FUTURE",
+        "NOT_RESPONDING",
+        "DRAIN",
+        "INVALID_REG",
+        "POWERED_DOWN",
+        "POWERING_DOWN",
+        "POWERING_UP",
+        "REBOOT_ISSUED",
+        "REBOOT_REQUESTED",
+    }
+)
+"""States and flags of a node that gets no job (sinfo(1), NODE STATE CODES)."""
+RESERVED = frozenset({"MAINTENANCE", "RESERVED"})
+_LIVING = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED"})
+"""States of a job that has its nodes (squeue(1), JOB STATE CODES)."""
+
+
+class _Part(Model):
+    """A part of what Slurm prints."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class NodeState(_Part):
+    """A node."""
+
+    name: str
+    state: tuple[str, ...]
+    reason: str = ""
+
+
+class Job(_Part):
+    """A job."""
+
+    job_id: int
+    job_state: tuple[str, ...]
+    user_name: str = ""
+    nodes: str = ""
+    state_reason: str = ""
+    name: str = ""
+
+
+class _Nodes(_Part):
+    nodes: tuple[NodeState, ...]
+
+
+class _Jobs(_Part):
+    jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which nodes can be had now.
+
+    Args:
+        free: no job has them.
+        held: node → the job it runs, or the reservation it is kept for.
+        lost: node → why Slurm gives it no job.
+    """
+
+    free: tuple[str, ...]
+    held: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)
+
+
+def standing(controller: Controller, names: Sequence[str]) -> Standing:
+    """How these nodes stand.
+
+    Raises:
+        EnvironmentUnfit: Slurm does not answer, or not as it should.
+    """
+    return judged(nodes(controller), jobs(controller), names)
+
+
+def judged(states: Iterable[NodeState], running: Iterable[Job], names: Sequence[str]) -> Standing:
+    """How these nodes stand, by what Slurm said."""
+    known = {state.name: state for state in states}
+    users = _users(running, names)
+    lost = {name: _why_gone(known.get(name)) for name in names}
+    gone = {name: why for name, why in lost.items() if why}
+    held = {name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone}
+    kept = {name: why for name, why in held.items() if why}
+    return Standing(tuple(name for name in names if name not in gone and name not in kept), kept, gone)
+
+
+def _users(running: Iterable[Job], names: Collection[str]) -> dict[str, list[Job]]:
+    users: dict[str, list[Job]] = {}
+    for job in running:
+        if _LIVING.isdisjoint(job.job_state):
+            continue
+        for node in _expanded(job.nodes):
+            if node in names:
+                users.setdefault(node, []).append(job)
+    return users
+
+
+def _expanded(hosts: str) -> list[str]:
+    try:
+        return list(NodeSet(hosts))
+    except NodeSetException:
+        return []
+
+
+def _why_gone(state: NodeState | None) -> str:
+    if state is None:
+        return "Slurm does not know it"
+    found = [word for word in state.state if word in GONE]
+    if not found:
+        return ""
+    return f"{'+'.join(state.state)}: {state.reason}" if state.reason else "+".join(state.state)
+
+
+def _why_held(state: NodeState, users: Iterable[Job]) -> str:
+    told = [f"job {job.job_id} of {job.user_name}" for job in users if not _is_ending(job)]
+    if told:
+        return f"runs {', '.join(told)}"
+    reserved = [word for word in state.state if word in RESERVED]
+    return f"{'+'.join(reserved)}: {state.reason or 'a reservation'}" if reserved else ""
+
+
+def _is_ending(job: Job) -> bool:
+    """A job that is completing leaves its nodes within seconds; the allocation waits for that."""
+    return "COMPLETING" in job.job_state
+
+
+def nodes(controller: Controller) -> tuple[NodeState, ...]:
+    """All nodes that Slurm knows."""
+    return _read(controller, ("scontrol", "show", "nodes", "--json"), _Nodes).nodes
+
+
+def jobs(controller: Controller) -> tuple[Job, ...]:
+    """All jobs that have not ended."""
+    return _read(controller, ("squeue", "--json"), _Jobs).jobs
+
+
+def _read(controller: Controller, words: Sequence[str], kind: type[Kind]) -> Kind:
+    answer = controller.ask(words)
+    if answer.status:
+        raise _unfit(controller, words, answer.stderr.strip() or f"exit status {answer.status}")
+    try:
+        return kind.model_validate_json(answer.stdout)
+    except ValidationError as error:
+        raise _unfit(controller, words, str(error).splitlines()[0]) from None
+
+
+def _unfit(controller: Controller, words: Sequence[str], got: str) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        "Slurm does not answer",
+        code="VAL006",
+        where=controller.name,
+        got=got,
+        expected=f"an answer to `{' '.join(words)}`",
+        hint="is the cluster converged? `rackwright converge SPEC` brings Slurm up",
+    )

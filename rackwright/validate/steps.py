@@ -1,0 +1,287 @@
+"""A check and the nodes that are left in, batches of steps out: those that are made at the same time.
+
+A check is planned when its turn comes, with what is known by then of lost nodes and of rails without
+a carrier: nothing waits for what is gone, and what is left out is told with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rackwright.validate import commands
+from rackwright.validate.model import Context, Tool
+from rackwright.validate.suite import (
+    Clock,
+    Collectives,
+    Disk,
+    Links,
+    Matrix,
+    Memory,
+    NcclTests,
+    NccomTest,
+    Pairs,
+)
+from rackwright.validate.tournament import rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rackwright.validate.asked import Node, Port
+    from rackwright.validate.commands import Task
+    from rackwright.validate.suite import AnyCheck
+
+FEWEST = 2
+"""Nodes without which there is nothing to exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A step that is to be made, or that cannot be and says why."""
+
+    name: str
+    check: str
+    tool: Tool
+    context: Context
+    nodes: tuple[str, ...]
+    task: Task | None
+    """None where it cannot be made."""
+    reason: str = ""
+
+
+Batch = tuple[Planned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What is left of the nodes.
+
+    Args:
+        nodes: that answer, in order.
+        down: (node, fabric, rail) of ports without a carrier.
+        mpi: environment of every step that uses Open MPI.
+    """
+
+    nodes: Sequence[Node]
+    down: frozenset[tuple[str, str, int]] = field(default_factory=frozenset)
+    mpi: Mapping[str, str] = field(default_factory=dict)
+
+    def rails(self) -> list[tuple[str, int]]:
+        """(fabric, rail) of all ports, sorted."""
+        return sorted({(port.fabric, port.rail) for node in self.nodes for port in node.ports})
+
+    def on_rail(self, fabric: str, rail: int) -> tuple[list[Node], list[Node]]:
+        """Nodes whose port on a rail works, and nodes whose port there has no carrier."""
+        there = [node for node in self.nodes if node.port(fabric, rail) is not None]
+        dark = [node for node in there if (node.name, fabric, rail) in self.down]
+        return [node for node in there if node not in dark], dark
+
+
+def batches(check: AnyCheck, ground: Ground) -> Iterator[Batch]:
+    """The steps of a check, in the order in which their batches are made."""
+    return _PLANNERS[type(check)](check, ground)
+
+
+def _names(nodes: Sequence[Node]) -> tuple[str, ...]:
+    return tuple(node.name for node in nodes)
+
+
+def _of_each(
+    check: Links | Matrix | Memory | Disk, tool: Tool, ground: Ground, task: Callable[[Node], Task]
+) -> Iterator[Batch]:
+    """One step a node, some nodes at once."""
+    for start in range(0, len(ground.nodes), check.at_once):
+        yield tuple(
+            Planned(
+                name=f"{check.check}/{node.name}",
+                check=check.check,
+                tool=tool,
+                context=Context(node=node.name),
+                nodes=(node.name,),
+                task=task(node),
+            )
+            for node in ground.nodes[start : start + check.at_once]
+        )
+
+
+def _links(check: Links, ground: Ground) -> Iterator[Batch]:
+    with_ports = Ground([node for node in ground.nodes if node.ports])
+    return _of_each(
+        check, Tool.LINKS, with_ports, lambda node: commands.links([port.interface for port in node.ports])
+    )
+
+
+def _matrix(check: Matrix, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.MATRIX, ground, lambda _: commands.matrix(check))
+
+
+def _memory(check: Memory, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.STRESS_NG, ground, lambda node: commands.memory(check, node.memory_mib))
+
+
+def _disk(check: Disk, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.FIO, ground, lambda _: commands.disk(check))
+
+
+def _clock(check: Clock, ground: Ground) -> Iterator[Batch]:
+    if len(ground.nodes) < FEWEST:
+        yield (_alone(check, "clock", Tool.CLOCK, ground.nodes, Context()),)
+        return
+    interfaces = {node.management_interface for node in ground.nodes}
+    interface = interfaces.pop() if len(interfaces) == 1 else None
+    yield (
+        Planned(
+            name="clock",
+            check=check.check,
+            tool=Tool.CLOCK,
+            context=Context(nodes=_names(ground.nodes)),
+            nodes=_names(ground.nodes),
+            task=commands.clock(check.questions, interface, ground.mpi),
+        ),
+    )
+
+
+def _alone(
+    check: Clock | Collectives | NcclTests | NccomTest,
+    name: str,
+    tool: Tool,
+    nodes: Sequence[Node],
+    context: Context,
+) -> Planned:
+    """A step for which there is no partner."""
+    return Planned(
+        name=name,
+        check=check.check,
+        tool=tool,
+        context=context.over(Context(nodes=_names(nodes))),
+        nodes=_names(nodes),
+        task=None,
+        reason=f"{len(nodes)} node{'s' if len(nodes) != 1 else ''} left, and it takes {FEWEST}",
+    )
+
+
+def _pairs(check: Pairs, ground: Ground) -> Iterator[Batch]:
+    """Rounds of disjoint pairs; the rails of a round at once or one after the other, then the other way."""
+    for round_ in rounds(_names(ground.nodes), check.partners):
+        for rails in _grouped(ground.rails(), at_once=check.rails_at_once):
+            for direction in ("forward", "reverse"):
+                steps = tuple(
+                    step
+                    for pair in round_
+                    for fabric, rail in rails
+                    for step in _pair(check, ground, pair, (fabric, rail), direction)
+                )
+                if steps:
+                    yield steps
+
+
+def _grouped(rails: list[tuple[str, int]], *, at_once: bool) -> list[list[tuple[str, int]]]:
+    return [rails] if at_once else [[rail] for rail in rails]
+
+
+def _pair(
+    check: Pairs, ground: Ground, pair: tuple[str, str], place: tuple[str, int], direction: str
+) -> Iterator[Planned]:
+    """The step of a pair on a rail, if both are on it."""
+    nodes = {node.name: node for node in ground.nodes}
+    one, other = (nodes[name].port(*place) for name in pair)
+    if one is None or other is None or not (one.address and other.address):
+        return
+    dark = [name for name in pair if (name, *place) in ground.down]
+    task = commands.pair(
+        check, pair[1], (one.address, other.address), place[1], reverse=direction == "reverse"
+    )
+    yield Planned(
+        name=f"pairs/{place[0]}-{place[1]}/{pair[0]}+{pair[1]}/{direction}",
+        check=check.check,
+        tool=Tool.IPERF3,
+        context=Context(node=pair[0], peer=pair[1], fabric=place[0], rail=place[1], direction=direction),
+        nodes=pair,
+        task=None if dark else task,
+        reason=_no_carrier(dark, place) if dark else "",
+    )
+
+
+def _no_carrier(names: Sequence[str], place: tuple[str, int]) -> str:
+    return f"{', '.join(names)} has no carrier on rail {place[1]} of {place[0]}"
+
+
+def _collectives(check: Collectives, ground: Ground) -> Iterator[Batch]:
+    """Each rail alone, then all rails of a fabric; a node whose port is dark is left out where it counts."""
+    for fabric in sorted({fabric for fabric, _ in ground.rails()}):
+        rails = [rail for name, rail in ground.rails() if name == fabric]
+        for rail in rails:
+            yield from _over(check, ground, fabric, [rail])
+        if len(rails) > 1:
+            yield from _over(check, ground, fabric, rails)
+
+
+def _over(check: Collectives, ground: Ground, fabric: str, rails: list[int]) -> Iterator[Batch]:
+    alone = rails[0] if len(rails) == 1 else None
+    name = f"collectives/{fabric}" + (f"-{alone}" if alone is not None else "")
+    context = Context(fabric=fabric, rail=alone)
+    nodes = [node for node in ground.nodes if all(node.port(fabric, rail) for rail in rails)]
+    dark = {node.name: rail for rail in rails for node in nodes if (node.name, fabric, rail) in ground.down}
+    fit = [node for node in nodes if node.name not in dark]
+    for node, rail in dark.items():
+        yield (_left_out(check, name, context, node, _no_carrier([node], (fabric, rail))),)
+    if len(fit) < FEWEST:
+        yield (_alone(check, name, Tool.COLLECTIVES, fit, context),)
+        return
+    interfaces = sorted(
+        {port.interface for node in fit for rail in rails for port in _ports(node, fabric, rail)}
+    )
+    task = commands.collectives(check, interfaces, ground.mpi)
+    whole = context.over(Context(nodes=_names(fit)))
+    yield (Planned(name, check.check, Tool.COLLECTIVES, whole, _names(fit), task),)
+
+
+def _ports(node: Node, fabric: str, rail: int) -> Iterator[Port]:
+    port = node.port(fabric, rail)
+    if port is not None:
+        yield port
+
+
+def _left_out(check: Collectives, name: str, context: Context, node: str, reason: str) -> Planned:
+    return Planned(
+        name=f"{name}/{node}",
+        check=check.check,
+        tool=Tool.COLLECTIVES,
+        context=context.over(Context(node=node)),
+        nodes=(node,),
+        task=None,
+        reason=reason,
+    )
+
+
+def _nccl_tests(check: NcclTests, ground: Ground) -> Iterator[Batch]:
+    accelerators = min(node.accelerators for node in ground.nodes)
+    for program in check.programs:
+        task = commands.nccl_test(check, program, accelerators)
+        yield (_of_all(check, f"nccl-tests/{program}", Tool.NCCL_TESTS, ground, task),)
+
+
+def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:
+    accelerators = min(node.accelerators for node in ground.nodes)
+    addresses = [node.management_address or node.name for node in ground.nodes]
+    for collective in check.collectives:
+        task = commands.nccom_test(check, collective, addresses, accelerators)
+        yield (_of_all(check, f"nccom-test/{collective}", Tool.NCCOM_TEST, ground, task),)
+
+
+def _of_all(check: NcclTests | NccomTest, name: str, tool: Tool, ground: Ground, task: Task) -> Planned:
+    names = _names(ground.nodes)
+    return Planned(name, check.check, tool, Context(nodes=names), names, task)
+
+
+_PLANNERS: Mapping[type[AnyCheck], Callable[..., Iterator[Batch]]] = {
+    Links: _links,
+    Clock: _clock,
+    Matrix: _matrix,
+    Memory: _memory,
+    Disk: _disk,
+    Pairs: _pairs,
+    Collectives: _collectives,
+    NcclTests: _nccl_tests,
+    NccomTest: _nccom_test,
+}
