@@ -118,7 +118,7 @@ def test_a_slow_rail_is_slow_both_ways_and_no_other_is(whole: Lab) -> None:
     ]
     for sender, receiver in ((1, 2), (2, 1)):
         assert 0.5 * SLOW_MBIT < mbit(whole, 1, sender, receiver) < 1.1 * SLOW_MBIT
-    for rail, sender, receiver in ((0, 1, 2), (0, 2, 1), (1, 1, 3)):
+    for rail, sender, receiver in ((0, 1, 2), (1, 1, 3)):
         assert 0.6 * RATE_MBIT < mbit(whole, rail, sender, receiver) < 1.1 * RATE_MBIT
     fault(whole, "clear")
     assert networks(whole) == before
