@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rackwright.validate.model import Context, Measurement, Rail
-from rackwright.verdict.report.bounds import Bounds
+from rackwright.verdict.matching import Bounds
 
 _Varying = Mapping[str, frozenset[str]]
 
@@ -40,7 +40,7 @@ def alone(measurements: Iterable[Measurement], bounds: Bounds, ports: Iterable[R
 
 
 def _title(measurement: Measurement, bounds: Bounds) -> str:
-    parts = (bounds.check(measurement), measurement.name.replace("_", " "), measurement.context.pattern)
+    parts = (bounds.check(measurement), measurement.name.replace("_", " "))
     return ": ".join(part for part in parts if part)
 
 
@@ -50,11 +50,16 @@ def _subject(context: Context, interfaces: Mapping[tuple[str, str, int], str]) -
     return node if rail is None else f"{node}/{interfaces.get((node, fabric, rail), rail_name(fabric, rail))}"
 
 
+def _parameters(measurement: Measurement) -> Mapping[str, str | int | float]:
+    """All that may tell two measurements of one name apart."""
+    return {**measurement.context.parameters, "pattern": measurement.context.pattern or ""}
+
+
 def _varying(found: Iterable[Alone]) -> _Varying:
     """Title → parameters that have several values on one subject: those tell its measurements apart."""
     seen: defaultdict[tuple[str, str, str], set[str | int]] = defaultdict(set)
     for one in found:
-        for name, value in one.measurement.context.parameters.items():
+        for name, value in _parameters(one.measurement).items():
             if not isinstance(value, float):
                 seen[one.title, one.subject, name].add(value)
     names: defaultdict[str, set[str]] = defaultdict(set)
@@ -65,6 +70,6 @@ def _varying(found: Iterable[Alone]) -> _Varying:
 
 
 def _added(one: Alone, varying: _Varying) -> str:
-    parameters = one.measurement.context.parameters
+    parameters = _parameters(one.measurement)
     names = sorted(varying.get(one.title, frozenset()) & parameters.keys())
     return "".join(f", {name.replace('_', ' ')} {parameters[name]}" for name in names)

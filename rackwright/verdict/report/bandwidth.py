@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Context, Measurement, Unit
+from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import rail_name
-from rackwright.verdict.report.bounds import FAR, LEVELS, MISSED, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.chart import Chart, Series, drawn
 from rackwright.verdict.report.figures import UNITS, counted, listed, number, size
+from rackwright.verdict.report.levels import FAR, LEVELS, MISSED, UNBOUND, Level, level, words, worst
+from rackwright.verdict.report.plots import Plot, Spread, plot
 
 _THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 _SeriesKey = tuple[str, int]
@@ -43,7 +45,10 @@ class Panel:
     unit: str
     about: str
     """Who took part, and what the chart says, in one sentence."""
-    chart: Chart
+    charts: tuple[Chart, ...]
+    """One, or none of a single size."""
+    plots: tuple[Plot, ...]
+    """One of a single size, which has a bar for each series."""
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     level: Level
@@ -51,27 +56,16 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """The lowest value of a series at a size.
-
-    An expectation that names no size is about the link, not about what it costs to begin: the
-    largest size of the series is held against it.
-    """
+    """The lowest value of a series at a size."""
 
     value: float
     expectation: Expectation | None
     context: Context
-    largest: bool = False
-
-    @property
-    def judged_by(self) -> Expectation | None:
-        """The expectation that this point must meet."""
-        one = self.expectation
-        return one if one and (self.largest or one.key.size_bytes is not None) else None
 
     @property
     def level(self) -> Level:
-        """How it stands to that."""
-        return level(self.value, self.judged_by)
+        """How it stands to its bound."""
+        return level(self.value, self.expectation)
 
 
 _Lines = dict[_SeriesKey, dict[int, _Point]]
@@ -97,9 +91,6 @@ def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[t
         line = found[collective, measurement.unit][key]
         if count not in line or value < line[count].value:
             line[count] = _Point(value, bounds.of(measurement), context)
-    for lines in found.values():
-        for line in lines.values():
-            line[max(line)] = replace(line[max(line)], largest=True)
     return found
 
 
@@ -124,12 +115,14 @@ def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, fl
 
 def _panel(title: str, unit: Unit, lines: _Lines, checked: str) -> Panel:
     named = [(_label(key), line) for key, line in sorted(lines.items())]
+    sizes = {count for _, line in named for count in line}
     found = worst(point.level for line in lines.values() for point in line.values())
     return Panel(
         title=title.replace("_", "-"),
         unit=UNITS[unit],
         about=f"{_took_part(lines)} {_compared(lines)} {checked}".rstrip(),
-        chart=drawn([_series(label, line) for label, line in named]),
+        charts=(drawn([_series(label, line) for label, line in named]),) if len(sizes) > 1 else (),
+        plots=() if len(sizes) > 1 else (_single(sizes.pop(), unit, named),),
         columns=tuple(label for label, _ in named),
         rows=tuple(_rows(dict(named))),
         level=found,
@@ -148,6 +141,13 @@ def _series(label: str, line: Mapping[int, _Point]) -> Series:
         if point.expectation is not None and point.expectation.at_least is not None
     }
     return Series(label, {count: point.value for count, point in line.items()}, at_least)
+
+
+def _single(count: int, unit: Unit, named: Sequence[tuple[str, Mapping[int, _Point]]]) -> Plot:
+    spreads = {
+        label: Spread.of((point.value, point.expectation) for point in line.values()) for label, line in named
+    }
+    return plot(f"At {size(count)}", unit, spreads, "")
 
 
 def _rows(lines: Mapping[str, Mapping[int, _Point]]) -> Iterator[Row]:
@@ -170,11 +170,10 @@ def _took_part(lines: _Lines) -> str:
 
 
 def _compared(lines: _Lines) -> str:
-    """What is expected, and how many of the points that are held against it miss it."""
-    judged = [point for line in lines.values() for point in line.values() if point.judged_by]
+    """What is expected, and how many points miss it."""
+    judged = [point for line in lines.values() for point in line.values() if point.expectation]
     if not judged:
         return "No expectation of these."
     missed = sum(point.level in {FAR, MISSED} for point in judged)
-    expected = listed(sorted({words(point.judged_by) for point in judged}))
-    of = f"{missed or 'none'} of {counted(len(judged), 'point')}"
-    return f"Expected of the largest size: {expected}; {of} below."
+    expected = listed(sorted({words(point.expectation) for point in judged}))
+    return f"Expected: {expected}; {missed or 'none'} of {counted(len(judged), 'point')} below."

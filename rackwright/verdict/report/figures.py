@@ -29,7 +29,7 @@ _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _BINARY = 1024
 _ALMOST = 0.9995
 """Rounded to three digits, this is one."""
-_UNIT_NAMES = re.compile(r"\b(" + "|".join(unit.value for unit in Unit if "_" in unit) + r")\b")
+_UNIT_NAMES = re.compile(r"(\d) (" + "|".join(Unit) + r")\b")
 _GAP = "\N{NARROW NO-BREAK SPACE}"
 _SPACE = "\N{NO-BREAK SPACE}"
 Measured = bool | int | float | str
@@ -67,8 +67,9 @@ def size(count: float) -> str:
 
 
 def spelled(text: str) -> str:
-    """A text with units as a reader writes them: ``at least 75 Mbit/s``."""
-    return _UNIT_NAMES.sub(lambda found: UNITS[Unit(found[0])], text)
+    """A text with units as a reader writes them: ``at least 75 Mbit/s``, ``at most 0``, ``yes``."""
+    plain = text.replace(f"at least 1 {Unit.YES_NO}", "yes")
+    return _UNIT_NAMES.sub(lambda found: f"{found[1]}{_SPACE}{UNITS[Unit(found[2])]}".rstrip(), plain)
 
 
 def clipped(text: str, longest: int = _LONGEST) -> str:

@@ -1,4 +1,4 @@
-"""Measurements that are no number in, who has which value out: hashes, carrier."""
+"""Measurements that are no quantity in, who has which value out: hashes, carrier, counts of faults."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rackwright.validate.model import Unit
+from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import Alone
-from rackwright.verdict.report.bounds import LEVELS, UNBOUND, Bounds, Level, level, worst
-from rackwright.verdict.report.figures import counted, figure, listed
+from rackwright.verdict.report.figures import Measured, counted, figure, listed
+from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, level, worst
 
 _HASH = 16
 
@@ -43,31 +44,32 @@ class _Holders:
 
 
 def likenesses(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Likeness, ...]:
-    """One for each measurement that is no number, worst first."""
-    found: defaultdict[str, dict[bool | str, _Holders]] = defaultdict(dict)
+    """One for each measurement that is no quantity, worst first."""
+    found: defaultdict[str, dict[str, _Holders]] = defaultdict(dict)
     for one in measurements:
         value, unit = one.measurement.value, one.measurement.unit
-        if isinstance(value, (bool, str)):
-            holders = found[one.title].setdefault(value, _Holders(_text(value, unit)))
+        if isinstance(value, (bool, str)) or unit is Unit.COUNT:
+            text = _text(value, unit)
+            holders = found[one.title].setdefault(str(value), _Holders(text))
             holders.subjects.append(one.subject)
-            if isinstance(value, bool):
+            if not isinstance(value, str):
                 holders.level = level(float(value), bounds.of(one.measurement))
     made = [_likeness(title, values) for title, values in found.items()]
     return tuple(sorted(made, key=lambda likeness: LEVELS.index(likeness.level)))
 
 
-def _text(value: bool | str, unit: Unit) -> str:  # noqa: FBT001 (a measured value)
+def _text(value: Measured, unit: Unit) -> str:
     """As it is shown; the start of a hash is enough to tell two apart."""
     return f"{value[:_HASH]}…" if unit is Unit.SHA256 and isinstance(value, str) else figure(value, unit)
 
 
-def _likeness(title: str, values: Mapping[bool | str, _Holders]) -> Likeness:
+def _likeness(title: str, values: Mapping[str, _Holders]) -> Likeness:
     ordered = sorted(values.values(), key=lambda one: (LEVELS.index(one.level), len(one.subjects), one.text))
     count = sum(len(one.subjects) for one in ordered)
-    alike = "all the same" if len(ordered) == 1 else f"{len(ordered)} different"
+    alike = "all alike" if len(ordered) == 1 else f"{len(ordered)} different"
     return Likeness(
         title=title,
-        about=f"{counted(count, 'value')}, {alike}.",
+        about=f"{counted(count, 'value')}, {alike}",
         groups=tuple(Group(one.text, listed(sorted(one.subjects)), one.level) for one in ordered),
         level=worst(one.level for one in ordered),
     )

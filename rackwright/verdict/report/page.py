@@ -11,12 +11,13 @@ from markupsafe import Markup
 
 from rackwright.render.templates import render
 from rackwright.validate.expectations import Expectation, Expectations
-from rackwright.validate.model import Measurements, Run
+from rackwright.validate.model import Measurements, Run, Unit
+from rackwright.verdict.matching import Bounds
 from rackwright.verdict.model import Verdict
 from rackwright.verdict.report import bandwidth, evidence, pairs, plots, subjects
 from rackwright.verdict.report.alone import alone
-from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, words
 from rackwright.verdict.report.figures import clipped, counted, figure, listed, size
+from rackwright.verdict.report.levels import LEVELS, Level, words
 from rackwright.verdict.report.likeness import Likeness, likenesses
 
 TEMPLATE = "report/report.html.j2"
@@ -174,7 +175,7 @@ def _expectation(expectation: Expectation) -> ExpectationRow:
     return ExpectationRow(
         what=", ".join(part.replace("_", "-") for part in parts if part),
         bound=words(expectation),
-        nominal=figure(expectation.nominal, expectation.unit),
+        nominal="" if expectation.unit is Unit.YES_NO else figure(expectation.nominal, expectation.unit),
         provenance=expectation.provenance.value,
         source=clipped(expectation.source),
     )

@@ -13,9 +13,10 @@ from statistics import median
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Measurement, Unit
+from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import rail_name
-from rackwright.verdict.report.bounds import LEVELS, UNBOUND, Bounds, Level, level, words, worst
 from rackwright.verdict.report.figures import UNITS, counted, figure, number
+from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, level, words, worst
 
 MOST_NODES = 32
 _NARROW = 5

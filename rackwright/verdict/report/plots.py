@@ -9,8 +9,8 @@ from statistics import median
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Unit
+from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import Alone, rail_name
-from rackwright.verdict.report.bounds import LEVELS, Bounds, Level, level, words, worst
 from rackwright.verdict.report.figures import (
     LESS_IS_BETTER,
     UNITS,
@@ -18,6 +18,7 @@ from rackwright.verdict.report.figures import (
     figure,
     number,
 )
+from rackwright.verdict.report.levels import LEVELS, Level, level, words, worst
 from rackwright.verdict.report.pairs import RailKey, Way
 
 _MOST_BARS = 32
@@ -50,14 +51,23 @@ class Plot:
 
 
 @dataclass(slots=True)
-class _Spread:
+class Spread:
     """What was measured of one subject."""
 
     values: list[float]
     levels: list[Level]
     expectation: Expectation | None = None
 
+    @classmethod
+    def of(cls, found: Iterable[tuple[float, Expectation | None]]) -> Spread:
+        """Of some values, each with its expectation."""
+        spread = cls([], [])
+        for value, expectation in found:
+            spread.add(value, expectation)
+        return spread
+
     def add(self, value: float, expectation: Expectation | None) -> None:
+        """Take in one more."""
         self.values.append(value)
         self.levels.append(level(value, expectation))
         self.expectation = expectation or self.expectation
@@ -75,14 +85,14 @@ def rails(ways: Mapping[RailKey, Mapping[tuple[str, str], Way]]) -> tuple[Plot, 
 def _rail(key: RailKey, rows: Mapping[tuple[str, str], Way]) -> Plot:
     fabric, rail, unit = key
     sent, received = _by_end(rows, 0), _by_end(rows, 1)
-    spreads: dict[str, _Spread] = {}
+    spreads: dict[str, Spread] = {}
     for node in sorted(sent.keys() | received.keys()):
         directions = [side for side in (sent.get(node, []), received.get(node, [])) if side]
         best = [min((way.level for way in side), key=_goodness) for side in directions]
         all_ways = [way for side in directions for way in side]
-        spreads[node] = _Spread([way.value for way in all_ways], [worst(best)], all_ways[0].expectation)
+        spreads[node] = Spread([way.value for way in all_ways], [worst(best)], all_ways[0].expectation)
     about = "From the lowest to the highest of each port's pairs, both directions."
-    return _plot(rail_name(fabric, None if rail < 0 else rail), unit, spreads, about)
+    return plot(rail_name(fabric, None if rail < 0 else rail), unit, spreads, about)
 
 
 def _by_end(rows: Mapping[tuple[str, str], Way], end: int) -> Mapping[str, list[Way]]:
@@ -97,14 +107,14 @@ def _goodness(one: Level) -> int:
 
 
 def nodes(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Plot, ...]:
-    """A plot for each number that was measured on nodes alone."""
-    found: defaultdict[tuple[str, Unit], dict[str, _Spread]] = defaultdict(dict)
+    """A plot for each quantity that was measured on nodes alone; counts are told by `likenesses`."""
+    found: defaultdict[tuple[str, Unit], dict[str, Spread]] = defaultdict(dict)
     for one in measurements:
         value, unit = one.measurement.value, one.measurement.unit
-        if not isinstance(value, (bool, str)):
-            spread = found[one.title, unit].setdefault(one.subject, _Spread([], []))
+        if not isinstance(value, (bool, str)) and unit is not Unit.COUNT:
+            spread = found[one.title, unit].setdefault(one.subject, Spread([], []))
             spread.add(value, bounds.of(one.measurement))
-    made = [_plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
+    made = [plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
     return _worst_first(made)
 
 
@@ -112,7 +122,8 @@ def _worst_first(plots: Iterable[Plot]) -> tuple[Plot, ...]:
     return tuple(sorted(plots, key=lambda plot: LEVELS.index(plot.level)))
 
 
-def _plot(title: str, unit: Unit, spreads: Mapping[str, _Spread], about: str) -> Plot:
+def plot(title: str, unit: Unit, spreads: Mapping[str, Spread], about: str) -> Plot:
+    """Bars of some subjects, the worst of them where they are many."""
     expectation = next((one.expectation for one in spreads.values() if one.expectation), None)
     ordered = sorted(spreads.items(), key=lambda item: _rank(item, unit))
     shown, left = ordered[:_MOST_BARS], ordered[_MOST_BARS:]
@@ -129,24 +140,24 @@ def _plot(title: str, unit: Unit, spreads: Mapping[str, _Spread], about: str) ->
     )
 
 
-def _rank(item: tuple[str, _Spread], unit: Unit) -> tuple[int, float, str]:
+def _rank(item: tuple[str, Spread], unit: Unit) -> tuple[int, float, str]:
     name, spread = item
     bad = -max(map(abs, spread.values)) if unit in LESS_IS_BETTER else min(spread.values)
     return LEVELS.index(worst(spread.levels)), bad, name
 
 
-def _edge(spreads: Iterable[_Spread]) -> float:
+def _edge(spreads: Iterable[Spread]) -> float:
     """Value at the right end of the axis."""
     ends = [abs(end) for spread in spreads for end in (*spread.values, *_bounds(spread))]
     return max(ends, default=0.0) or 1.0
 
 
-def _bounds(spread: _Spread) -> list[float]:
+def _bounds(spread: Spread) -> list[float]:
     one = spread.expectation
     return [] if one is None else [end for end in (one.at_least, one.at_most) if end is not None]
 
 
-def _bar(name: str, spread: _Spread, unit: Unit, edge: float) -> Bar:
+def _bar(name: str, spread: Spread, unit: Unit, edge: float) -> Bar:
     low, high = min(map(abs, spread.values)), max(map(abs, spread.values))
     return Bar(
         subject=clipped(name),
@@ -167,7 +178,7 @@ def _range(values: Sequence[float], unit: Unit) -> str:
     return figure(min(values), unit) if low == high else f"{low} \N{EN DASH} {figure(max(values), unit)}"
 
 
-def _rest(left: Sequence[_Spread], unit: Unit) -> tuple[str, ...]:
+def _rest(left: Sequence[Spread], unit: Unit) -> tuple[str, ...]:
     if not left:
         return ()
     values = [value for spread in left for value in spread.values]

@@ -156,9 +156,14 @@ def _is_explained(subject: Subject) -> bool:
 def _concerned(subjects: Iterable[Subject]) -> Mapping[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
     for subject in subjects:
-        for name in dict.fromkeys(reason.explained_by for reason in _faults(subject)):
+        for name in dict.fromkeys(name for reason in _faults(subject) for name in _explaining(reason)):
             found[name].append(subject.name)
     return found
+
+
+def _explaining(reason: Reason) -> list[str]:
+    """Subjects whose fault is the reason for this one: a site may have several."""
+    return [name for name in reason.explained_by.split(", ") if name]
 
 
 def summary(subjects: Sequence[Subject]) -> str:
