@@ -5,6 +5,7 @@ RackwrightError
 │   ├── SpecUnreadable               not a file, not readable, not YAML
 │   ├── LockCorrupt                  a lock that is cut, edited by hand or contradicts itself
 │   ├── CatalogueInvalid             a data file that is not what its model says
+│   ├── EvidenceSpoiled              a file of a run that is missing, or not as it was measured
 │   ├── EnvironmentUnfit             no root, no engine, no space, a port that is taken
 │   └── NotProvisionable             planned, but nothing here can build it
 ├── SpecInvalid             exit 1   carries Findings, never just a text
@@ -92,6 +93,12 @@ class CatalogueInvalid(UsageError):
     """A data file of the catalogue that is not what its model says."""
 
     default_code = "CAT001"
+
+
+class EvidenceSpoiled(UsageError):
+    """A file of a run folder that is missing, or not as it was when it was measured."""
+
+    default_code = "RUN002"
 
 
 class EnvironmentUnfit(UsageError):

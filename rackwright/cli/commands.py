@@ -16,7 +16,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
-    "schema": Entry("rackwright.cli.schema", "JSON Schema of spec, plan and inventory, for editors."),
+    "schema": Entry("rackwright.cli.schema", "JSON Schema of what rackwright reads and writes."),
     "check": Entry("rackwright.cli.check", "What all rules say of a spec."),
     "plan": Entry("rackwright.cli.plan", "The plan and the lock of a spec."),
     "stacks": Entry("rackwright.cli.stacks", "Settings of the stacks, for a plain `pulumi`."),
@@ -28,6 +28,8 @@ COMMANDS = {
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "converge": Entry("rackwright.cli.converge", "The hosts' software: controllers first, then all racks."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
+    "parse": Entry("rackwright.cli.parse", "What one tool's raw output says."),
+    "judge": Entry("rackwright.cli.judge", "The verdict on a run folder, anew."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),
     "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, fault, ssh."),

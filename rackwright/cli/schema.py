@@ -12,18 +12,26 @@ from rackwright.errors import GOOD
 from rackwright.inventory.model import Inventory
 from rackwright.plan.model import Plan
 from rackwright.spec.cluster import ClusterSpec
+from rackwright.validate.model import Measurements
+from rackwright.verdict.model import Verdict
 
 if TYPE_CHECKING:
     from rackwright.cli.output import Console
     from rackwright.spec.base import Model
 
-_MODELS: dict[str, type[Model]] = {"spec": ClusterSpec, "plan": Plan, "inventory": Inventory}
+_MODELS: dict[str, type[Model]] = {
+    "spec": ClusterSpec,
+    "plan": Plan,
+    "inventory": Inventory,
+    "measurement": Measurements,
+    "verdict": Verdict,
+}
 
 
 @frame.command(example="rackwright schema > cluster.schema.json")
 @click.argument("kind", type=click.Choice(list(_MODELS)), default="spec")
 def command(console: Console, kind: str) -> int:
-    """Print the JSON Schema of a spec, a plan or an inventory.
+    """Print the JSON Schema of a spec, a plan, an inventory, measurements or a verdict.
 
     With --format json it also holds rackwright's own field `schema`, as every document does.
     """

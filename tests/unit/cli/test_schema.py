@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Capture = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("kind", ["spec", "plan", "inventory"])
+@pytest.mark.parametrize("kind", ["spec", "plan", "inventory", "measurement", "verdict"])
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_it_is_a_json_schema(kind: str, form: str, capsys: Capture) -> None:
     assert run(["schema", kind, "--format", form]) == 0

@@ -1,0 +1,97 @@
+"""`rackwright parse`: what one tool's raw output says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright.cli import frame
+from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
+from rackwright.findings import did_you_mean
+from rackwright.validate.model import Completeness, Tool
+from rackwright.validate.parsers.table import PARSERS, parse
+from rackwright.verdict.report.figures import figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rackwright.canonical import Json
+    from rackwright.cli.output import Console
+    from rackwright.validate.model import Parsed, Reading
+
+SCHEMA = "rackwright/parse/1"
+EXIT_CODES = {
+    Completeness.COMPLETE: GOOD,
+    Completeness.CORRUPT: BAD,
+    Completeness.INCOMPLETE: INCOMPLETE,
+    Completeness.NOT_RUN: INCOMPLETE,
+}
+
+
+@frame.command(example="iperf3 --client 10.77.16.18 --json | rackwright parse iperf3 -")
+@click.argument("tool", metavar="TOOL")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def command(console: Console, tool: str, file: Path) -> int:
+    """Read FILE, or standard input for `-`, as raw output of TOOL, and print what was measured.
+
+    Exit code 0 where all of it is understood, 1 where it is not what TOOL writes, 3 where a part is
+    missing or TOOL says that it did not measure.
+    """
+    parsed = parse(_tool(tool), _read(file))
+    console.result(_document(tool, parsed), _text(tool, file, parsed))
+    return EXIT_CODES[parsed.status]
+
+
+def _tool(name: str) -> Tool:
+    known = [tool.value for tool in PARSERS]
+    if name not in known:
+        raise UsageError(
+            "no parser of this name",
+            code="PARSE001",
+            where="TOOL",
+            got=name,
+            expected=", ".join(known),
+            hint=did_you_mean(name, known),
+        )
+    return Tool(name)
+
+
+def _read(file: Path) -> str:
+    """The text; bytes that are no UTF-8 are replaced, which no parser takes for a value."""
+    if str(file) == "-":
+        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            "the file cannot be read", code="PARSE002", where=str(file), got=error.strerror or str(error)
+        ) from None
+
+
+def _document(tool: str, parsed: Parsed) -> Mapping[str, Json]:
+    return {
+        "schema": SCHEMA,
+        "tool": tool,
+        "status": parsed.status.value,
+        "problem": parsed.problem,
+        "measurements": [reading.model_dump(mode="json") for reading in parsed.readings],
+    }
+
+
+def _text(tool: str, file: Path, parsed: Parsed) -> str:
+    head = f"{file}: {parsed.status}" + (f": {parsed.problem}" if parsed.problem else f" output of {tool}")
+    return "\n".join([head, *map(_line, parsed.readings)])
+
+
+def _line(reading: Reading) -> str:
+    said = reading.context.model_dump(mode="json", exclude_defaults=True)
+    parameters = said.pop("parameters", {})
+    about = ", ".join(f"{name}={_plain(value)}" for name, value in {**said, **parameters}.items())
+    return f"  {reading.name:<16} {figure(reading.value, reading.unit, digits=4)}  ({about})"
+
+
+def _plain(value: object) -> str:
+    return "+".join(map(str, value)) if isinstance(value, list) else str(value)
