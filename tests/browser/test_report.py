@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from rackwright.validate.expectations import Expectations
+from rackwright.validate.model import Measurements
+from rackwright.verdict.judge import judge
 from rackwright.verdict.report import html
+from tests.doubles import runs
 from tests.doubles.opened import Opened, Screen
 from tests.doubles.reported import Reported, reported
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from selenium.webdriver import Chrome
 
@@ -22,18 +28,22 @@ SCREENS = [
     for scheme in ("light", "dark")
 ]
 MANY = 40
-FACTS = {
-    "verdict": ("#verdict", "FAIL"),
-    "subject": (".subject", "node-002/r1"),
-    "measured": (".measured", "12.14\N{NO-BREAK SPACE}Mbit/s"),
-    "expected": (".expected", "at least 75 Mbit/s"),
-    "evidence": ("a.evidence", "raw/pairs/compute-1/node-001+node-002.out"),
-    "next action": (".action", "Next: Check cable and port of node-002 on rail 1"),
+GAP = "\N{NO-BREAK SPACE}"
+NUMBERS = {
+    "slow-rail": (
+        "node-002/r1",
+        "19\N{NO-BREAK SPACE}Mbit/s",
+        "at least 75\N{NO-BREAK SPACE}Mbit/s",
+        "raw/pairs/",
+    ),
+    "cut-rail": ("node-002/r1", "no", "yes", "raw/links"),
+    "wrong-value": ("node-002", "30", "at most 0", "raw/matrix/node-002.out"),
 }
+"""World → subject, measured, expected, beginning of a file that shows it."""
 
 
-def written(folder: Path, subject: Reported) -> Path:
-    """A run folder with its report."""
+def write(folder: Path, subject: Reported) -> Path:
+    """A report with the files it leads to."""
     subject.write_raw(folder)
     page = folder / "report.html"
     page.write_text(
@@ -42,49 +52,74 @@ def written(folder: Path, subject: Reported) -> Path:
     return page
 
 
-@pytest.fixture(scope="module")
-def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Report of three nodes, rail 1 of the second slow."""
-    return written(tmp_path_factory.mktemp("failed"), reported(slow="node-002"))
+def write_judged(folder: Path, world: str) -> Path:
+    """A run folder as a validation leaves it, judged, with its report."""
+    runs.build(folder, world)
+    run = runs.load(folder)
+    measurements = Measurements.model_validate_json((folder / "measurements.json").read_bytes())
+    expectations = Expectations.model_validate_json((folder / "expectations.json").read_bytes())
+    page = folder / "report.html"
+    verdict = judge(run, measurements, expectations)
+    page.write_text(html(verdict, run, measurements, expectations), encoding="utf-8")
+    return page
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Report of more nodes than a square table takes."""
-    return written(tmp_path_factory.mktemp("large"), reported(MANY, slow="node-002"))
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Reports by what happened in the hall; ``large``: more nodes than a square table takes."""
+    folder = tmp_path_factory.mktemp("runs")
+    large = write(folder / "large", reported(MANY, slow="node-002"))
+    return {"large": large, **{world: write_judged(folder / world, world) for world in runs.WORLDS}}
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
+@pytest.mark.parametrize("world", NUMBERS)
 def test_first_screen_of_a_failure_says_who_against_what_by_which_proof_and_what_now(
-    browser: Chrome, failed: Path, screen: Screen
+    browser: Chrome, pages: Mapping[str, Path], world: str, screen: Screen
 ) -> None:
-    page = Opened(browser, failed, screen)
-    seen = {fact: page.first_seen(selector) for fact, (selector, _) in FACTS.items()}
-    told = {fact: box.text if box else "beyond the first screen" for fact, box in seen.items()}
-    assert {fact: text in told[fact] for fact, (_, text) in FACTS.items()} == dict.fromkeys(FACTS, True), told
+    page = Opened(browser, pages[world], screen)
+    subject, measured, expected, evidence = NUMBERS[world]
+    assert page.in_sight("#verdict").endswith("FAIL")
+    assert page.in_sight(".subject") == subject
+    assert page.in_sight(".measured") == measured
+    assert page.in_sight(".expected") == expected
+    assert page.in_sight("a.evidence").startswith(evidence)
+    assert re.fullmatch(r"Next: \w.{20,}", page.in_sight(".action"))
+
+
+def test_first_screen_of_a_lost_node_says_what_could_not_be_measured(
+    browser: Chrome, pages: Mapping[str, Path]
+) -> None:
+    page = Opened(browser, pages["killed-node"], SCREENS[2])
+    assert page.in_sight("#verdict").endswith("ERROR")
+    assert page.in_sight(".subject") == "node-002"
+    assert page.in_sight(".action")
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=str)
-@pytest.mark.parametrize("name", ["failed", "large"])
+@pytest.mark.parametrize("name", ["large", *runs.WORLDS])
 def test_page_is_quiet_legible_and_no_wider_than_its_window(
-    browser: Chrome, request: pytest.FixtureRequest, name: str, screen: Screen
+    browser: Chrome, pages: Mapping[str, Path], name: str, screen: Screen
 ) -> None:
-    path: Path = request.getfixturevalue(name)
-    page = Opened(browser, path, screen)
+    page = Opened(browser, pages[name], screen)
     assert page.complaints == []
-    assert page.requests == [path.as_uri()]
+    assert page.requests == [pages[name].as_uri()]
     assert page.overflow_px() <= 0
     assert page.too_faint() == []
     assert page.overflow_px() <= 0, "with all folds open"
 
 
-def test_evidence_leads_to_files_that_are_there(browser: Chrome, failed: Path) -> None:
-    links = Opened(browser, failed, SCREENS[0]).links("a.evidence")
-    files = {unquote(urlsplit(link).path) for link in links if link.startswith("file:") and "#" not in link}
-    missing = [file for file in files if not failed.parent.joinpath(file).is_file()]
-    assert missing == []
-    assert str(failed.parent / "raw/pairs/compute-1/node-001+node-002.out") in files
-    assert str(failed.parent / "run.json") in files
+@pytest.mark.parametrize("world", runs.WORLDS)
+def test_evidence_leads_to_files_that_are_there(
+    browser: Chrome, pages: Mapping[str, Path], world: str
+) -> None:
+    folder = pages[world].parent
+    links = [urlsplit(link) for link in Opened(browser, pages[world], SCREENS[0]).links("a.evidence")]
+    files = {Path(unquote(link.path)) for link in links if not link.fragment}
+    assert {link.scheme for link in links} == {"file"}
+    assert [file for file in files if not file.is_file()] == []
+    written = {path for path in folder.rglob("*") if path.is_file()} - {pages[world]}
+    assert files == written
 
 
 @pytest.mark.parametrize(
@@ -97,10 +132,10 @@ def test_evidence_leads_to_files_that_are_there(browser: Chrome, failed: Path) -
     ],
 )
 def test_policy_of_the_page_stops_what_is_not_its_own(
-    browser: Chrome, failed: Path, tmp_path: Path, planted: str
+    browser: Chrome, pages: Mapping[str, Path], tmp_path: Path, planted: str
 ) -> None:
     copy = tmp_path / "report.html"
-    copy.write_text(failed.read_text().replace("<main>", f"<main>{planted}"))
+    copy.write_text(pages["slow-rail"].read_text().replace("<main>", f"<main>{planted}"))
     page = Opened(browser, copy, SCREENS[0])
     assert len(page.complaints) == 1
     assert "violates the following Content Security Policy directive" in page.complaints[0]
@@ -137,7 +172,7 @@ def test_texts_of_a_hostile_host_are_shown_as_text(browser: Chrome, tmp_path: Pa
     run = subject.run.model_copy(
         update={"lost": {hostile: hostile}, "sites": {hostile: (hostile,)}, "checks": (hostile,)}
     )
-    path = written(tmp_path, Reported(verdict, run, subject.measurements, subject.expectations))
+    path = write(tmp_path, Reported(verdict, run, subject.measurements, subject.expectations))
     page = Opened(browser, path, screen)
     assert page.complaints == []
     assert page.requests == [path.as_uri()]

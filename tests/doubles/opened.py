@@ -92,8 +92,8 @@ class Opened:
         """All elements of a kind, in the order of the page."""
         return [Box(*values) for values in self._browser.execute_script(_BOXES, selector)]
 
-    def first_seen(self, selector: str) -> Box | None:
-        """The first element of a kind that lies whole within the window as it was opened."""
+    def in_sight(self, selector: str) -> str:
+        """Text of the first element of a kind that lies whole within the window as it was opened."""
         width, height = self.screen.width, self.screen.height
         seen = (
             box
@@ -101,7 +101,7 @@ class Opened:
             if box.shown and box.text and box.left >= 0 and box.top >= 0
             if box.right <= width and box.bottom <= height
         )
-        return next(seen, None)
+        return next((box.text for box in seen), "nothing on the first screen")
 
     def links(self, selector: str) -> list[str]:
         """Where links lead, as the browser understands them."""
