@@ -13,8 +13,8 @@ from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
 from rackwright.converge.limit import chosen
 from rackwright.converge.prepare import apart, munge_key
-from rackwright.converge.run import BUDGET_PERCENT, Asked, converge
-from rackwright.converge.shard_run import Settings
+from rackwright.converge.run import Asked, converge
+from rackwright.converge.shard_run import BUDGET_PERCENT, Settings
 from rackwright.converge.shards import phases
 from rackwright.errors import Interrupted
 from rackwright.inventory import files
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     folder = paths.converge(cluster.plan.cluster.name)
     with lock.held(folder):
         inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
-        asked = _asked(cluster, inventory, limit, budget)
+        asked = _asked(cluster, inventory, limit)
         _write(cluster, inventory)
         settings = Settings(
             folder=folder,
@@ -79,19 +79,19 @@ def command(  # noqa: PLR0913 (one argument per option)
             check=check,
             forks=files.FORKS,
             variables=_variables(asked),
+            budget_percent=budget,
         )
         report = converge(asked, settings, console.message, quiet=console.quiet)
     return _told(console, report)
 
 
-def _asked(cluster: Cluster, inventory: Inventory, limit: str, budget: int) -> Asked:
+def _asked(cluster: Cluster, inventory: Inventory, limit: str) -> Asked:
     hosts = chosen(inventory, limit)
     return Asked(
         cluster=inventory.cluster,
         plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
         phases=phases(inventory, hosts & inventory.hosts.keys()),
         apart=apart(inventory, hosts),
-        budget_percent=budget,
     )
 
 
@@ -103,7 +103,7 @@ def _write(cluster: Cluster, inventory: Inventory) -> None:
     munge_key(paths.secrets(name))
 
 
-def _variables(asked: Asked) -> dict[str, str | int]:
+def _variables(asked: Asked) -> dict[str, str]:
     return {
         "rackwright_state": str(paths.state(asked.cluster)),
         "rackwright_rendered": str(paths.rendered(asked.cluster)),

@@ -49,6 +49,8 @@ class TaskEvent(Model):
     outcome: Outcome
     remote: bool
     """Whether the task ran on the host itself."""
+    delegated: bool
+    """Whether it ran elsewhere for the host."""
     seconds: float | None
     cause: Cause | None
     """Of a failure."""
@@ -91,6 +93,7 @@ def task_event(raw: Mapping[str, Any], shard: str) -> TaskEvent | None:
     if outcome is None or not isinstance(data, Mapping):
         return None
     outcome, why = _judged(outcome, data)
+    delegated = _is_delegated(data)
     return TaskEvent(
         at=str(raw.get("created", "")),
         shard=shard,
@@ -99,7 +102,8 @@ def task_event(raw: Mapping[str, Any], shard: str) -> TaskEvent | None:
         task=str(data.get("task") or ""),
         action=_action(data),
         outcome=outcome,
-        remote=outcome is not Outcome.SKIPPED and _is_remote(data),
+        remote=outcome is not Outcome.SKIPPED and _action(data) not in _ON_THE_CONTROLLER and not delegated,
+        delegated=delegated,
         seconds=_seconds(data),
         cause=why,
     )
@@ -122,10 +126,9 @@ def _action(data: Mapping[str, Any]) -> str:
     return str(data.get("resolved_action") or data.get("task_action") or "")
 
 
-def _is_remote(data: Mapping[str, Any]) -> bool:
+def _is_delegated(data: Mapping[str, Any]) -> bool:
     result = data.get("res")
-    delegated = isinstance(result, Mapping) and bool(result.get("_ansible_delegated_vars"))
-    return _action(data) not in _ON_THE_CONTROLLER and not delegated
+    return isinstance(result, Mapping) and bool(result.get("_ansible_delegated_vars"))
 
 
 def _seconds(data: Mapping[str, Any]) -> float | None:

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from rackwright.converge.shard_run import Ending, Settings
     from rackwright.converge.shards import Phase, Shard
 
-BUDGET_PERCENT = 50
-"""Of a shard's hosts that may fail before it begins no further task: where more than half of a rack
-fail, the fault is no single host's, and whatever broke them would break the rest as well."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -46,14 +42,12 @@ class Asked:
         plan_sha256: of the plan the hosts are to be like.
         phases: the hosts, in shards.
         apart: hosts that are asked for and that nothing is sent to.
-        budget_percent: share of a shard's hosts that may fail before it stops.
     """
 
     cluster: str
     plan_sha256: str
     phases: Sequence[Phase]
     apart: Mapping[str, HostReport]
-    budget_percent: int = BUDGET_PERCENT
 
 
 @dataclass
@@ -68,18 +62,17 @@ class _Run:
     ident: str
     stopping: str = ""
     """Why no further task is begun anywhere; empty while all goes on."""
-    over_budget: dict[str, str] = field(default_factory=dict)
     active: dict[str, Shard] = field(default_factory=dict)
     _signals: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def phase(self, phase: Phase, *, first: bool) -> None:
+    def phase(self, phase: Phase) -> None:
         """Run a phase's shards, as many at once as there are processors."""
         with ThreadPoolExecutor(_processors(), "shard") as pool:
-            for done in [pool.submit(self._shard, phase, shard, first=first) for shard in phase.shards]:
+            for done in [pool.submit(self._shard, phase, shard) for shard in phase.shards]:
                 done.result()
 
-    def _shard(self, phase: Phase, shard: Shard, *, first: bool) -> None:
+    def _shard(self, phase: Phase, shard: Shard) -> None:
         self.tally.begin(shard)
         if not self._begins(shard):
             self.tally.close(shard, self._report(phase, shard, None))
@@ -87,7 +80,7 @@ class _Run:
         self.show.begin(shard)
         try:
             ending = shard_run.run(
-                shard, self.settings, self.ident, first=first, on_event=lambda raw: self._take(shard, raw)
+                shard, self.settings, self.ident, on_event=lambda raw: self._take(shard, raw)
             )
         finally:
             with self._lock:
@@ -110,28 +103,18 @@ class _Run:
         """One event of a shard's runner."""
         event = task_event(raw, shard.name)
         if event is not None:
-            self._count(shard, event)
+            self._count(event)
         elif raw.get("event") == "playbook_on_stats":
             self.tally.take_stats(raw["event_data"])
         elif raw.get("event") == "runner_on_file_diff" and self.settings.check:
             self.show.diff(str(raw.get("stdout", "")))
 
-    def _count(self, shard: Shard, event: TaskEvent) -> None:
+    def _count(self, event: TaskEvent) -> None:
         self.tally.add(event)
         self.log.add(event)
         self.show.task(event)
         if self.tally.problem and not self.stopping:
             self.stop("the inventory was refused")
-        elif event.cause is not None:
-            self._mind_budget(shard)
-
-    def _mind_budget(self, shard: Shard) -> None:
-        failed, hosts, budget = self.tally.failed(shard), len(shard.hosts), self.asked.budget_percent
-        if failed * 100 > budget * hosts and failed < hosts and shard.name not in self.over_budget:
-            self.over_budget[shard.name] = (
-                f"{failed} of {hosts} hosts of the shard failed, more than {budget} %: it was stopped"
-            )
-            shard_run.stop(self.settings.place(shard))
 
     def stop(self, why: str, *, now: bool = False) -> None:
         """Begin no further task anywhere."""
@@ -169,14 +152,19 @@ class _Run:
         )
 
     def _why_stopped(self, shard: Shard, ending: Ending | None) -> str:
+        """Empty where a runner came to its end, though hosts may have failed."""
         if ending is None:
             return self.stopping
-        if ending.status in _ENDED_BY_ITSELF and not (self.tally.problem and not self.tally.failed(shard)):
-            return ""
-        fault = self.tally.problem.message if self.tally.problem else f"its runner ended with {ending.status}"
-        return self.stopping or self.over_budget.get(shard.name, "") or fault
+        if ending.status in _ENDED_BY_ITSELF and not self.tally.problem:
+            return _OUT_OF_HOSTS if ending.out_of_hosts else ""
+        failed, hosts = self.tally.failed(shard), len(shard.hosts)
+        if ending.status == shard_run.STOPPED and failed > self.settings.may_fail(shard):
+            budget = self.settings.budget_percent
+            return f"{failed} of {hosts} hosts of the shard failed, more than {budget} %: it was stopped"
+        return self.stopping or f"its runner ended with status {ending.status}"
 
 
+_OUT_OF_HOSTS = "the playbook ended early: it goes no further when a host of these fails"
 _ENDED_BY_ITSELF = frozenset({0, 2, 3, 4})
 """All went well, or hosts failed or were unreachable (ansible-core, task_queue_manager)."""
 
@@ -206,8 +194,8 @@ def converge(
         with record.EventLog(settings.folder) as log:
             run = _Run(asked, settings, tally, show, log, ident=f"{started:%Y%m%dT%H%M%S.%f}")
             with _signals_to(run):
-                for number, phase in enumerate(asked.phases):
-                    run.phase(phase, first=number == 0)
+                for phase in asked.phases:
+                    run.phase(phase)
     finally:
         show.close()
     report = _reported(run, started.isoformat(timespec="seconds"), time.monotonic() - begun)

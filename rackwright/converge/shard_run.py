@@ -21,7 +21,6 @@ from ansible_runner import Runner, RunnerConfig  # type: ignore[import-untyped] 
 from rackwright import paths
 from rackwright.converge import leash
 from rackwright.converge.lock import RUNNERS
-from rackwright.converge.tally import CONTROLLER
 
 if TYPE_CHECKING:
     from rackwright.converge.shards import Shard
@@ -37,6 +36,10 @@ _CALLBACKS = Path(__file__).with_name("callback")
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(r"^\[?ERROR\]?!?:? *(.+)", re.MULTILINE)
 
+BUDGET_PERCENT = 50
+"""Of a shard's hosts that may fail before it begins no further task: where more than half of a rack
+fail, the fault is no single host's, and whatever broke them would break the rest as well."""
+
 OnEvent = Callable[[Mapping[str, Any]], None]
 
 
@@ -51,7 +54,8 @@ class Settings:
         tags: of its tasks; empty for all.
         check: change nothing, show what would change.
         forks: hosts at once in one shard, at most.
-        variables: extra variables; paths and figures, never a secret.
+        variables: extra variables; paths and hashes, never a secret.
+        budget_percent: share of a shard's hosts that may fail before it begins no further task.
     """
 
     folder: Path
@@ -60,11 +64,16 @@ class Settings:
     tags: tuple[str, ...]
     check: bool
     forks: int
-    variables: Mapping[str, str | int]
+    variables: Mapping[str, str]
+    budget_percent: int = BUDGET_PERCENT
 
     def place(self, shard: Shard) -> Path:
         """The shard's private data folder."""
         return self.folder / "shards" / shard.name
+
+    def may_fail(self, shard: Shard) -> int:
+        """Hosts of a shard that its budget bears."""
+        return self.budget_percent * len(shard.hosts) // 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,8 @@ class Ending:
 
     status: int
     """Exit status of `ansible-playbook`, negative or 128 and more where a signal ended it."""
+    out_of_hosts: bool
+    """Whether a play ended for want of hosts, as ``any_errors_fatal`` has it."""
     said: str
     """Its last own error, where it had one that is no host's."""
     seconds: float
@@ -95,37 +106,43 @@ def stop(place: Path, *, now: bool = False) -> None:
     (place / "stop").write_text(leash.NOW if now else "", encoding="utf-8")
 
 
-def run(shard: Shard, settings: Settings, ident: str, *, first: bool, on_event: OnEvent) -> Ending:
+def run(shard: Shard, settings: Settings, ident: str, on_event: OnEvent) -> Ending:
     """Run the playbook on a shard's hosts, to its end or until it is stopped.
 
     Args:
         shard: whose hosts.
         settings: of the run.
         ident: names this run's artefacts.
-        first: also run what the playbook does on the controller: it asserts the inventory.
         on_event: gets each of the runner's events, in a thread of its own per shard.
     """
     errors: list[str] = []
+    kinds: set[str] = set()
 
     def take(raw: dict[str, Any]) -> bool:
         on_event(raw)
+        kinds.add(str(raw.get("event")))
         errors.extend(_errors(raw))
         return False  # a result may hold a secret: it is not kept
 
     begun = time.monotonic()
-    runner = Runner(config=_config(shard, settings, ident, first=first), event_handler=take)
+    runner = Runner(config=_config(shard, settings, ident), event_handler=take)
     runner.run()
-    return Ending(int(runner.rc), errors[-1] if errors else "", time.monotonic() - begun)
+    return Ending(
+        status=int(runner.rc),
+        out_of_hosts="playbook_on_no_hosts_remaining" in kinds,
+        said=errors[-1] if errors else "",
+        seconds=time.monotonic() - begun,
+    )
 
 
-def _config(shard: Shard, settings: Settings, ident: str, *, first: bool) -> RunnerConfig:
+def _config(shard: Shard, settings: Settings, ident: str) -> RunnerConfig:
     place = settings.place(shard)
     config = RunnerConfig(
         private_data_dir=str(place),
         project_dir=str(settings.playbook.parent),
         playbook=str(settings.playbook.resolve()),
         inventory=str(settings.inventory / "hosts.yml"),
-        limit=f"@{_write_limit(place, shard, first=first)}",
+        limit=f"@{_write_limit(place, shard)}",
         tags=",".join(settings.tags) or None,
         forks=min(settings.forks, len(shard.hosts)),
         cmdline="--check --diff" if settings.check else None,
@@ -136,7 +153,7 @@ def _config(shard: Shard, settings: Settings, ident: str, *, first: bool) -> Run
         quiet=True,
     )
     config.prepare()
-    config.env = _environment(config.env, settings, place / "stop")
+    config.env = _environment(config.env, settings, shard)
     program = str(Path(sys.executable).with_name("ansible-playbook"))
     config.command = [
         *(sys.executable, "-I"),
@@ -146,15 +163,14 @@ def _config(shard: Shard, settings: Settings, ident: str, *, first: bool) -> Run
     return config
 
 
-def _write_limit(place: Path, shard: Shard, *, first: bool) -> Path:
+def _write_limit(place: Path, shard: Shard) -> Path:
     """The hosts as a file: thousands of names would not fit into an argument."""
     file = place / "hosts"
-    names = [*([CONTROLLER] if first else []), *shard.hosts]
-    file.write_text("\n".join(names) + "\n", encoding="utf-8")
+    file.write_text("\n".join(shard.hosts) + "\n", encoding="utf-8")
     return file
 
 
-def _environment(prepared: Mapping[str, str], settings: Settings, stop_file: Path) -> dict[str, str]:
+def _environment(prepared: Mapping[str, str], settings: Settings, shard: Shard) -> dict[str, str]:
     """What ansible-runner needs for itself, and what we say; of the caller's own, little."""
     handed_on = {name: value for name, value in os.environ.items() if _HANDED_ON.fullmatch(name)}
     set_by_runner = {
@@ -172,7 +188,8 @@ def _environment(prepared: Mapping[str, str], settings: Settings, stop_file: Pat
         "ANSIBLE_STDOUT_CALLBACK": "awx_display",
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_NOCOLOR": "1",
-        "RACKWRIGHT_STOP_FILE": str(stop_file),
+        "RACKWRIGHT_STOP_FILE": str(settings.place(shard) / "stop"),
+        "RACKWRIGHT_MAY_FAIL": str(settings.may_fail(shard)),
     }
 
 

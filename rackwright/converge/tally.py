@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rackwright.converge.events import TaskEvent
     from rackwright.converge.shards import Shard
 
-CONTROLLER = "localhost"
-"""Where the first play asserts the inventory; it is no host of the cluster."""
 _COUNTED = {
     Outcome.OK: ("ok",),
     Outcome.CHANGED: ("ok", "changed"),
@@ -77,12 +75,17 @@ class Tally:
             self.hosts.update({name: HostTally(shard.name) for name in shard.hosts})
 
     def add(self, event: TaskEvent) -> None:
-        """Count one task; what fails on the controller itself is the run's own problem."""
+        """Count one task; what fails before any host is spoken to is the run's own problem."""
         with self._lock:
-            if event.host in self.hosts:
-                self.hosts[event.host].add(event)
+            host = self.hosts.get(event.host)
+            if host is not None and not (event.delegated and self._is_first(host.shard)):
+                host.add(event)
             elif event.outcome is Outcome.FAILED and event.cause:
                 self.problem = Reason(task=event.task, message=event.cause.message, hint=event.cause.hint)
+
+    def _is_first(self, shard: str) -> bool:
+        """Whether nothing has run on a host of a shard yet: the playbook still asserts its inventory."""
+        return not any(host.counts["remote"] for host in self.hosts.values() if host.shard == shard)
 
     def take_stats(self, data: Mapping[str, object]) -> None:
         """Ansible's own sums at the end of a playbook: who is failed in its eyes."""

@@ -123,3 +123,13 @@ def test_what_fails_on_the_controller_is_the_runs_own_problem() -> None:
     assert tally.problem is not None
     assert tally.problem.message == "no such group"
     assert "localhost" not in tally.hosts
+
+
+def test_what_fails_elsewhere_before_any_host_is_spoken_to_is_no_hosts_fault() -> None:
+    delegated = {"msg": "no inventory", "_ansible_delegated_vars": {"ansible_host": "localhost"}}
+    tally = _tally(_raw("failed", "a", res=delegated))
+    assert tally.problem is not None
+    assert tally.hosts["a"].status is None
+    later = _tally(_raw("ok", "b"), _raw("failed", "a", res=delegated))
+    assert later.problem is None
+    assert later.hosts["a"].status is Status.FAILED
