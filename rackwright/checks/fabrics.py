@@ -9,7 +9,7 @@ from rackwright.checks.pools import lost_pools, pools_in
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.plan.wiring import port_group
-from rackwright.spec.fabrics import Efa, Ethernet, InfiniBand, InfiniBandSpeed
+from rackwright.spec.fabrics import Efa, InfiniBand, rate_gbps
 from rackwright.spec.pools import Role
 from rackwright.spec.sites import AwsSite, OnpremSite
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rackwright.checks.registry import SpecSubject
     from rackwright.spec.pools import FabricUse, Pool
 
-_INFINIBAND_GBPS = {InfiniBandSpeed.HDR: 200, InfiniBandSpeed.NDR: 400, InfiniBandSpeed.XDR: 800}
-"""Of a 4x link (InfiniBand Trade Association, roadmap)."""
 _EFA = "EC2 User Guide, EFA: supported instance types; facts/aws.md §3.1"
 
 
@@ -107,14 +105,6 @@ def fabrics_run_at_the_speed_of_their_nics(subject: SpecSubject) -> Iterator[Bre
                     got=f"{fabric.speed}, {rate_gbps(fabric):g} Gb/s",
                     expected=f"{group.rate_gbps:g} Gb/s, the rate of {group.nic}",
                 )
-
-
-def rate_gbps(fabric: InfiniBand | Ethernet) -> float:
-    """Rate of one link, Gb/s."""
-    if isinstance(fabric, InfiniBand):
-        return _INFINIBAND_GBPS[fabric.speed]
-    number, unit = int(fabric.speed[:-1]), fabric.speed[-1]
-    return number / 1000 if unit == "m" else number
 
 
 @rule(

@@ -70,8 +70,12 @@ def lock_path(spec: Path) -> Path:
     return spec.with_name(f"{spec.stem}.lock.yaml")
 
 
-def open_cluster(spec: Path) -> Cluster:
+def open_cluster(spec: Path, *, resize: bool = False) -> Cluster:
     """Read everything and plan; nothing is written.
+
+    Args:
+        spec: path of the spec.
+        resize: whether cables between switches may move.
 
     Raises:
         SpecUnreadable: a file of the spec is missing, not readable, or not YAML.
@@ -80,7 +84,7 @@ def open_cluster(spec: Path) -> Cluster:
         SpecInvalid: the spec breaks its schema or a rule, or cannot be planned.
     """
     with _no_collections():
-        return _open(spec)
+        return _open(spec, resize=resize)
 
 
 @contextmanager
@@ -94,14 +98,14 @@ def _no_collections() -> Iterator[None]:
         gc.enable()
 
 
-def _open(spec: Path) -> Cluster:
+def _open(spec: Path, *, resize: bool) -> Cluster:
     loaded = load_spec(spec)
     catalogue = load_catalogue()
     path = lock_path(spec)
     before = _read_lock(path, loaded)
     today = datetime.now(UTC).date()
     try:
-        plan, lock = build(loaded, catalogue, before)
+        plan, lock = build(loaded, catalogue, before, resize=resize)
     except SpecInvalid as error:
         more = _blocking(check(SpecSubject(loaded, catalogue), today).findings)
         raise SpecInvalid(loaded.positions.locate([*error.findings, *more])) from None

@@ -38,12 +38,18 @@ PLAN_FILE = "plan.json"
     metavar="OLD",
     help="Show what changed since an older spec (.yaml) or plan (.json); a forbidden change is refused.",
 )
-def command(console: Console, spec: Path, *, out: Path | None, old: Path | None) -> int:
+@click.option(
+    "--resize",
+    is_flag=True,
+    help="Cables between switches may move, so that a fabric can grow or change; cables of nodes stay "
+    "where its units are as they were.",
+)
+def command(console: Console, spec: Path, *, out: Path | None, old: Path | None, resize: bool) -> int:
     """Plan SPEC: allocate what is new, write the lock beside it and plan.json to the state folder.
 
     What the lock holds never moves. The same spec, catalogue and lock give the same bytes.
     """
-    cluster = open_cluster(spec)
+    cluster = open_cluster(spec, resize=resize)
     changed = changes(cluster, old) if old else []
     for finding in cluster.findings:
         tell = console.detail if finding.level is Level.INFO else console.message

@@ -58,23 +58,20 @@ def _power_kw(pool: PoolPlan) -> float | None:
 
 
 def _fabric(plan: Plan, name: str) -> Json:
-    """Rails and endpoints by the pools' ports; EFA has neither until the NIC plan."""
-    ports = [
-        port
-        for pool in plan.pools.values()
-        for slot in pool.slots.values()
-        for port in slot.ports
-        if port.fabric == name
-    ]
-    kind = plan.fabrics[name].kind
-    if kind == "efa":
-        return {"kind": kind, "rails": None, "endpoints": None, "switches": None, "cables": None}
+    """Rails, endpoints, switches and cables as planned; EFA has none of ours."""
+    one = plan.cabling.get(name)
+    if one is None:
+        return {
+            "kind": plan.fabrics[name].kind,
+            **dict.fromkeys(("rails", "endpoints", "tiers", "switches", "cables")),
+        }
     return {
-        "kind": kind,
-        "rails": len({port.rail for port in ports}),
-        "endpoints": len(ports),
-        "switches": None,
-        "cables": None,
+        "kind": plan.fabrics[name].kind,
+        "rails": max(one.nics.values(), default=0),
+        "endpoints": one.endpoints,
+        "tiers": {tier.role: tier.switches for tier in one.tiers},
+        "switches": sum(tier.switches for tier in one.tiers),
+        "cables": sum(some.count for some in one.cables),
     }
 
 
@@ -102,6 +99,8 @@ def _totals(plan: Plan) -> str:
     counts = [
         (totals.nodes, "nodes"),
         (totals.accelerators, "accelerators"),
+        (totals.switches, "switches"),
+        (totals.cables, "cables"),
         (totals.racks, "racks"),
         (totals.power_kw, "kW of IT load"),
         (totals.resources, "Pulumi resources"),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from rackwright import __version__
 from rackwright.errors import SpecInvalid
 from rackwright.plan import wiring
+from rackwright.plan.fabric.fabrics import fabrics
 from rackwright.plan.hardware import hardware
-from rackwright.plan.limits import not_planned, not_provisionable
+from rackwright.plan.limits import not_planned, not_provisionable, uncabled
 from rackwright.plan.lock import Lock
 from rackwright.plan.model import (
     Identity,
@@ -21,7 +22,7 @@ from rackwright.plan.model import (
     StacksPlan,
 )
 from rackwright.plan.ranges import fold
-from rackwright.plan.seating import seat
+from rackwright.plan.seating import room, seat
 from rackwright.plan.sites import missing_networks, site_plans
 from rackwright.plan.slots import PoolGround, site_ranges, slots, strange_bmc_addresses
 from rackwright.plan.slurm import ambiguous, schedulers
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from rackwright.catalogue.load import Catalogue
     from rackwright.findings import Finding
+    from rackwright.plan.fabric.fabrics import Fabrics
     from rackwright.plan.hardware import Hardware
     from rackwright.plan.model import SitePlan, Slot
     from rackwright.plan.seating import Seating
@@ -40,13 +42,16 @@ if TYPE_CHECKING:
     from rackwright.spec.load import LoadedSpec
 
 
-def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[Plan, Lock]:
+def build(
+    loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None, *, resize: bool = False
+) -> tuple[Plan, Lock]:
     """Plan a cluster.
 
     Args:
         loaded: spec and assets, with the hashes of their files.
         catalogue: what is known of hardware.
         lock: what the last plan allocated; None on the first.
+        resize: whether cables between switches may move, so that a fabric can grow or change.
 
     Raises:
         SpecInvalid: the spec cannot be planned; its findings carry spec paths, no places.
@@ -59,11 +64,16 @@ def build(loaded: LoadedSpec, catalogue: Catalogue, lock: Lock | None) -> tuple[
     split, findings = wiring.rails(
         spec, {name: one.wiring for name, one in nodes.items()}, lock.rails if lock else {}
     )
-    seating, more = seat(spec, {n: one.footprint for n, one in nodes.items() if one.footprint}, lock)
-    _refuse([*findings, *more])
+    _refuse([*findings, *room(spec)])
+    wanted, loose = fabrics(spec, nodes, catalogue.switches, lock.fabrics if lock else {}, resize=resize)
+    footprints = {name: one.footprint for name, one in nodes.items() if one.footprint}
+    seating, more = seat(spec, footprints, lock, wanted.standing())
+    _refuse([*loose, *more])
     _refuse(list(wiring.crowded(spec, split, _last_indexes(spec, seating))))
-    new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools)
-    plan = _plan(loaded, catalogue, nodes, seating, new_lock)
+    cabled, loose = wanted.placed(seating)
+    _refuse(loose)
+    new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools, cabled.seats)
+    plan = _plan(loaded, catalogue, nodes, seating, cabled, lock=new_lock)
     _refuse(list(strange_bmc_addresses(loaded.rows, plan.pools)))
     return plan, new_lock
 
@@ -83,10 +93,16 @@ def _refuse(findings: list[Finding]) -> None:
         raise SpecInvalid(findings)
 
 
-def _plan(
-    loaded: LoadedSpec, catalogue: Catalogue, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
+def _plan(  # noqa: PLR0913 (all that was decided comes together here)
+    loaded: LoadedSpec,
+    catalogue: Catalogue,
+    nodes: Mapping[str, Hardware],
+    seating: Seating,
+    cabled: Fabrics,
+    *,
+    lock: Lock,
 ) -> Plan:
-    spec = loaded.spec
+    spec, cabling = loaded.spec, cabled.plans()
     sites = site_plans(spec, seating.halls)
     pools = _pools(loaded, nodes, seating, lock)
     stacks = onprem_stacks(sites, pools)
@@ -104,10 +120,11 @@ def _plan(
         sites=sites,
         pools=pools,
         fabrics=dict(sorted(spec.fabrics.items())),
+        cabling=cabling,
         stacks=StacksPlan(onprem=stacks),
         slurm=schedulers(spec, catalogue, pools),
-        totals=totals(sites, pools, stacks),
-        not_planned=not_planned(spec, pools),
+        totals=totals(sites, pools, stacks, None if uncabled(spec, cabling) else cabling),
+        not_planned=not_planned(spec, pools, catalogue, cabling),
         not_provisionable=not_provisionable(spec, pools),
         undelivered=_undelivered(sites, pools),
     )

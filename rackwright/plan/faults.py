@@ -10,6 +10,9 @@ PORTS_TOO_FEW = "PORT002"
 PORTS_SPEAK_OTHERWISE = "PORT003"
 FABRIC_IN_TWO_SITES = "FAB001"
 NO_SUCH_TREE = "FAB004"
+TREE_MOVES = "FAB005"
+NO_SWITCH_RACK = "FAB006"
+SWITCH_LOST = "FAB007"
 NETWORK_MISSING = "NET003"
 TOO_MANY_NODES = "ADDR001"
 ADDRESS_OUTSIDE = "ADDR002"
@@ -32,6 +35,9 @@ CODES = {
     PORTS_SPEAK_OTHERWISE: "a platform's ports do not speak a fabric's kind",
     FABRIC_IN_TWO_SITES: "a fabric with cables is used in several sites",
     NO_SUCH_TREE: "no fat tree of these switches carries the endpoints as asked",
+    TREE_MOVES: "a fat tree whose switches are already cabled otherwise",
+    NO_SWITCH_RACK: "switches that find no rack with units and power",
+    SWITCH_LOST: "a switch that can no longer stand where the lock has put it",
     NETWORK_MISSING: "a site lacks a network that every host needs",
     TOO_MANY_NODES: "more nodes than a site has addresses",
     ADDRESS_OUTSIDE: "a slot's address lies outside its network, which was made smaller",

@@ -11,16 +11,42 @@ from rackwright.spec.storage import FsxLustre, Lustre
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.plan.fabric.model import CablingPlan
     from rackwright.plan.model import PoolPlan
     from rackwright.spec.cluster import ClusterSpec
 
-NEVER_PLANNED = ("cables", "cost", "failure", "switches")
+NEVER_PLANNED = ("cost", "failure")
 """Parts that no code plans yet, whatever the spec."""
 
 
-def not_planned(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:
-    """Names of the totals and parts that are null in the plan, sorted."""
-    return tuple(sorted({*NEVER_PLANNED, *_by_spec(spec, pools)}))
+def not_planned(
+    spec: ClusterSpec,
+    pools: Mapping[str, PoolPlan],
+    catalogue: Catalogue,
+    cabling: Mapping[str, CablingPlan],
+) -> tuple[str, ...]:
+    """Names of the totals and parts that are null in the plan, or that are missing in its sums, sorted."""
+    by_spec = {*_by_spec(spec, pools), *_by_cabling(spec, catalogue, cabling)}
+    return tuple(sorted({*NEVER_PLANNED, *by_spec}))
+
+
+def _by_cabling(spec: ClusterSpec, catalogue: Catalogue, cabling: Mapping[str, CablingPlan]) -> Iterator[str]:
+    if uncabled(spec, cabling):
+        yield from ("cables", "switches")
+    used = {one.switch for one in cabling.values() if one.switch is not None}
+    if any(catalogue.switches[switch].power_kw is None for switch in used):
+        yield "switch_power"
+
+
+def uncabled(spec: ClusterSpec, cabling: Mapping[str, CablingPlan]) -> list[str]:
+    """Fabrics with cables and nodes whose cables are not planned."""
+    on_it = {name for pool in spec.pools.values() for name in pool.fabrics}
+    return sorted(
+        name
+        for name, fabric in spec.fabrics.items()
+        if name in on_it and name not in cabling and not isinstance(fabric, Efa)
+    )
 
 
 def _by_spec(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.catalogue.model import Processors, SlurmHost
+from rackwright.plan.fabric.model import CablingPlan
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
@@ -275,6 +276,8 @@ class Plan(Model):
     sites: dict[str, SitePlan]
     pools: dict[str, PoolPlan]
     fabrics: dict[str, Fabric]
+    cabling: dict[str, CablingPlan]
+    """Fabric → its switches and cables, for all that have cables and nodes."""
     stacks: StacksPlan
     slurm: dict[str, SlurmPlan]
     """By name of the scheduler."""

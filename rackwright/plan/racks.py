@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rackwright.plan.fabric.lengths import apart_mm
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -46,6 +48,12 @@ def rack_name(row: int, place: int) -> str:
     return f"r{row:02d}p{place:02d}"
 
 
+def rack_place(name: str) -> tuple[int, int]:
+    """Row and place of ``r01p02``."""
+    row, _, place = name[1:].partition("p")
+    return int(row), int(place)
+
+
 class Hall:
     """The racks of a site; they come into being when something stands in them."""
 
@@ -55,6 +63,8 @@ class Hall:
         self._empty = (1 << grid.units) - 1
         self._racks: dict[str, Rack] = {}
         self._next: dict[str, int] = {}
+        self._around: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._next_around: dict[tuple[tuple[int, int], Footprint], int] = {}
 
     def filled(self) -> Iterator[tuple[str, Rack]]:
         """Racks that hold something, in the order of rows and places."""
@@ -101,6 +111,29 @@ class Hall:
         self._next[footprint.pool] = self.grid.rows * self.grid.per_row
         return None
 
+    def nearest(self, target: tuple[int, int], footprint: Footprint) -> tuple[str, int] | None:
+        """The rack nearest to a row and place, and its lowest units, where one more fits; None if none.
+
+        Racks only fill up, so each target is looked around from once.
+        """
+        racks = self._ordered(target)
+        for turn in range(self._next_around.get((target, footprint), 0), len(racks)):
+            name = rack_name(*racks[turn])
+            unit = self._fits(self._racks.get(name) or Rack(*racks[turn], self._empty), footprint)
+            if unit:
+                self._next_around[target, footprint] = turn
+                return name, unit
+        self._next_around[target, footprint] = len(racks)
+        return None
+
+    def _ordered(self, target: tuple[int, int]) -> list[tuple[int, int]]:
+        """All racks by their way from one, then by rows and places."""
+        if target not in self._around:
+            grid = self.grid
+            racks = [(row, place) for row in range(1, grid.rows + 1) for place in range(1, grid.per_row + 1)]
+            self._around[target] = sorted(racks, key=lambda rack: (apart_mm(rack, target), rack))
+        return self._around[target]
+
     def _fits(self, rack: Rack, footprint: Footprint) -> int:
         """Lowest unit of a free run, 0 for none."""
         if footprint.per_rack is not None and rack.nodes.get(footprint.pool, 0) >= footprint.per_rack:
@@ -115,10 +148,10 @@ class Hall:
     def _named(self, name: str) -> Rack | None:
         if name in self._racks:
             return self._racks[name]
-        row, _, place = name[1:].partition("p")
-        if not (1 <= int(row) <= self.grid.rows and 1 <= int(place) <= self.grid.per_row):
+        row, place = rack_place(name)
+        if not (1 <= row <= self.grid.rows and 1 <= place <= self.grid.per_row):
             return None
-        return Rack(int(row), int(place), self._empty)
+        return Rack(row, place, self._empty)
 
 
 def _units(unit: int, count: int) -> int:

@@ -13,25 +13,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
 from rackwright.plan.addresses import RESERVED, AddressRange
+from rackwright.plan.fabric.layout import sit_down
 from rackwright.plan.lock import PoolSeats, Seat
 from rackwright.plan.racks import WATTS, Hall
 from rackwright.plan.ranges import fold
 from rackwright.spec.sites import NewVpc, OnpremSite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from rackwright.plan.fabric.layout import Standing
     from rackwright.plan.lock import Lock
     from rackwright.plan.racks import Footprint
     from rackwright.spec.cluster import ClusterSpec
     from rackwright.spec.pools import Nodes
     from rackwright.spec.sites import Site
 
+NO_SWITCHES: Mapping[str, Sequence[Standing]] = MappingProxyType({})
 _IDENTITY = "a slot's rack, addresses and cables are its identity (design §4)"
 _VPC_MOST = 5 * (1 << 16)
 """Addresses of five /16, the most a VPC has (EC2 quotas)."""
@@ -53,7 +57,10 @@ def numbers(nodes: Nodes) -> list[int]:
 
 
 def seat(
-    spec: ClusterSpec, footprints: Mapping[str, Footprint], lock: Lock | None
+    spec: ClusterSpec,
+    footprints: Mapping[str, Footprint],
+    lock: Lock | None,
+    switches: Mapping[str, Sequence[Standing]] = NO_SWITCHES,
 ) -> tuple[Seating, list[Finding]]:
     """Seat every slot of a spec.
 
@@ -61,8 +68,9 @@ def seat(
         spec: the cluster.
         footprints: what a node takes in its rack, for the pools of halls.
         lock: the seats of the last plan; None on the first.
+        switches: site → switches that the lock has placed there.
     """
-    findings = [*_room(spec), *_moved(spec, lock)]
+    findings = [*room(spec), *_moved(spec, lock)]
     if findings:
         return Seating({}, {}), findings
     kept = {name: _kept(spec.pools[name].nodes, lock, name) for name in sorted(spec.pools)}
@@ -74,13 +82,13 @@ def seat(
         findings += _outside(site_name, site, here)
         if isinstance(site, OnpremSite):
             halls[site_name] = Hall(site.racks)
-            findings += _fill(halls[site_name], here, footprints)
+            findings += _fill(halls[site_name], here, footprints, switches.get(site_name, ()))
         pools |= {name: PoolSeats(site_name, seats) for name, seats in here.items()}
     return Seating(pools, halls), findings
 
 
-def _room(spec: ClusterSpec) -> Iterator[Finding]:
-    """Counted before anything is allocated: ten million slots are refused at once."""
+def room(spec: ClusterSpec) -> Iterator[Finding]:
+    """Sites with fewer addresses than slots, counted before ten million of them are allocated."""
     wanted: dict[str, int] = dict.fromkeys(spec.sites, 0)
     largest: dict[str, tuple[int, str]] = {}
     for name, pool in sorted(spec.pools.items()):
@@ -167,11 +175,16 @@ def _outside(site_name: str, site: Site, pools: Mapping[str, Mapping[int, Seat]]
 
 
 def _fill(
-    hall: Hall, pools: Mapping[str, dict[int, Seat]], footprints: Mapping[str, Footprint]
+    hall: Hall,
+    pools: Mapping[str, dict[int, Seat]],
+    footprints: Mapping[str, Footprint],
+    switches: Sequence[Standing],
 ) -> Iterator[Finding]:
     """First everybody who has a place, then the new ones."""
     for name, seats in pools.items():
         yield from _sit_down(hall, name, seats, footprints[name])
+    for placed in switches:
+        yield from sit_down(hall, placed)
     for name, seats in pools.items():
         yield from _find_places(hall, name, seats, footprints[name])
 

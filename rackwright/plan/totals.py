@@ -10,6 +10,7 @@ from rackwright.plan.racks import WATTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rackwright.plan.fabric.model import CablingPlan
     from rackwright.plan.model import OnpremStack, PoolPlan, SitePlan
 
 BESIDE_HOST_SETS = 3
@@ -17,18 +18,40 @@ BESIDE_HOST_SETS = 3
 
 
 def totals(
-    sites: Mapping[str, SitePlan], pools: Mapping[str, PoolPlan], stacks: Mapping[str, OnpremStack]
+    sites: Mapping[str, SitePlan],
+    pools: Mapping[str, PoolPlan],
+    stacks: Mapping[str, OnpremStack],
+    cabling: Mapping[str, CablingPlan] | None,
 ) -> Totals:
-    """Add everything up."""
+    """Add everything up.
+
+    Args:
+        sites: all.
+        pools: all.
+        stacks: slices of the stacks `onprem`.
+        cabling: of every cabled fabric; None where one of them cannot be counted.
+    """
     return Totals(
         nodes=sum(len(pool.slots) for pool in pools.values()),
         accelerators=sum(len(pool.slots) * pool.accelerators_per_node for pool in pools.values()),
         racks=sum(len(site.racks) for site in sites.values() if isinstance(site, OnpremSitePlan)),
         power_kw=_power_kw(pools),
         resources=_resources(sites, stacks),
-        switches=None,
-        cables=None,
+        switches=None
+        if cabling is None
+        else sum(tier.switches for one in cabling.values() for tier in one.tiers),
+        cables=None
+        if cabling is None
+        else sum(some.count for one in cabling.values() for some in one.cables),
     )
+
+
+def _switches(cabling: Mapping[str, CablingPlan]) -> int:
+    return sum(tier.switches for one in cabling.values() for tier in one.tiers)
+
+
+def _cables(cabling: Mapping[str, CablingPlan]) -> int:
+    return sum(some.count for one in cabling.values() for some in one.cables)
 
 
 def _power_kw(pools: Mapping[str, PoolPlan]) -> float | None:

@@ -107,3 +107,14 @@ class Efa(Model):
 
 
 Fabric = Annotated[InfiniBand | Ethernet | Efa, Field(discriminator="kind")]
+
+_INFINIBAND_GBPS = {InfiniBandSpeed.HDR: 200, InfiniBandSpeed.NDR: 400, InfiniBandSpeed.XDR: 800}
+"""Of a 4x link (InfiniBand Trade Association, roadmap)."""
+
+
+def rate_gbps(fabric: InfiniBand | Ethernet) -> float:
+    """Rate of one link, Gb/s."""
+    if isinstance(fabric, InfiniBand):
+        return _INFINIBAND_GBPS[fabric.speed]
+    number, unit = int(fabric.speed[:-1]), fabric.speed[-1]
+    return number / 1000 if unit == "m" else number

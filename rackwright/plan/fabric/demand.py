@@ -1,4 +1,4 @@
-"""What a spec's fat trees have to carry: a `Demand` for each."""
+"""One fat tree of a spec and the nodes on it in, a `Demand` out."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.frame import Demand, Infeasible
-from rackwright.spec.fabrics import FatTree, InfiniBand
+from rackwright.spec.fabrics import InfiniBand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwright.catalogue.model import Switch
-    from rackwright.plan.model import Plan, PoolPlan
-    from rackwright.spec.fabrics import Ethernet
+    from rackwright.spec.fabrics import Ethernet, FatTree
 
 
-def demand(plan: Plan, name: str, topology: FatTree, switch: Switch) -> Demand:
+def demand(
+    fabric: InfiniBand | Ethernet, topology: FatTree, switch: Switch, nics: Mapping[str, int], nodes: int
+) -> Demand:
     """Demand of one fat tree.
 
     Args:
-        plan: its pools are counted.
-        name: of the fabric.
+        fabric: that it is the topology of.
         topology: of the fabric.
         switch: that it is built of.
+        nics: pool → NICs of each of its nodes on the fabric.
+        nodes: of all these pools.
 
     Raises:
-        Infeasible: no pool is on it, or its pools have different numbers of NICs there.
+        Infeasible: its pools have different numbers of NICs there.
     """
-    nics = _nics(name, plan.pools)
     each = _one_number(nics)
-    fabric = plan.fabrics[name]
     return Demand(
-        endpoints=each * sum(len(plan.pools[pool].slots) for pool in nics),
+        endpoints=each * nodes,
         ports=switch.ports,
         rails=each,
         unit_nodes=topology.unit_nodes,
@@ -42,26 +42,14 @@ def demand(plan: Plan, name: str, topology: FatTree, switch: Switch) -> Demand:
         leaf_oversubscription=Fraction(topology.oversubscription.leaf).limit_denominator(1000),
         spine_oversubscription=Fraction(topology.oversubscription.spine).limit_denominator(1000),
         breakout=topology.breakout,
-        manager_uplinks=fabric.manager.uplinks if isinstance(fabric, InfiniBand) else 0,
+        manager_uplinks=manager_uplinks(fabric),
         partial=topology.partial,
     )
 
 
-def fat_trees(plan: Plan) -> dict[str, FatTree]:
-    """Fabrics of a plan that are fat trees, by name."""
-    cabled: dict[str, InfiniBand | Ethernet] = {
-        name: fabric for name, fabric in plan.fabrics.items() if fabric.kind != "efa"
-    }
-    return {name: fabric.topology for name, fabric in cabled.items() if isinstance(fabric.topology, FatTree)}
-
-
-def _nics(name: str, pools: Mapping[str, PoolPlan]) -> dict[str, int]:
-    """Pool → NICs of each of its nodes on the fabric; pools that are not on it are left out."""
-    counts = {
-        pool: sum(port.fabric == name for port in next(iter(plan.slots.values())).ports)
-        for pool, plan in pools.items()
-    }
-    return {pool: count for pool, count in counts.items() if count}
+def manager_uplinks(fabric: InfiniBand | Ethernet) -> int:
+    """Ports of leaves that the fabric manager's own links take, in one plane."""
+    return fabric.manager.uplinks if isinstance(fabric, InfiniBand) else 0
 
 
 def _one_number(nics: Mapping[str, int]) -> int:
@@ -70,7 +58,7 @@ def _one_number(nics: Mapping[str, int]) -> int:
         return numbers.pop()
     raise Infeasible(
         "the nodes of a fat tree have the same number of NICs on it",
-        got=", ".join(f"{pool} {count}" for pool, count in nics.items()) or "no pool is on it",
+        got=", ".join(f"{pool} {count}" for pool, count in nics.items()),
         expected="one number",
         hint="give all its pools the same `nics`, or put some on a fabric of their own",
     )

@@ -123,6 +123,21 @@ class Frame:
         return ceil(self.leaves / self.pod_leaves)
 
     @property
+    def tiers(self) -> int:
+        """2 or 3."""
+        return THREE if self.cores else TWO
+
+    def sizes(self) -> dict[str, int]:
+        """Tier → number of its switches, tier by tier of each plane."""
+        roles = {"leaf": self.leaves, "spine": self.pods * self.spines, "core": self.spines * self.cores}
+        return {
+            tier_name(role, plane, self.planes): number
+            for plane in range(1, self.planes + 1)
+            for role, number in roles.items()
+            if number
+        }
+
+    @property
     def places(self) -> int:
         """Places for nodes, those given to the fabric manager included."""
         return self.units * self.unit_nodes
@@ -150,6 +165,11 @@ class Frame:
         return more if more.leaves <= self.pod_leaves else None
 
 
+def tier_name(role: str, plane: int, planes: int) -> str:
+    """``leaf``, or ``p2-leaf`` of the second of several planes."""
+    return role if planes == 1 else f"p{plane}-{role}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Stage:
     """Switches above a tier: how many, and the links of each lower switch to each."""
@@ -164,7 +184,7 @@ def frame(demand: Demand) -> Frame:
     Raises:
         Infeasible: no such tree; says what would do.
     """
-    _refuse(demand)
+    refuse(demand)
     leaves = demand.units * _built(demand).leaves_per_unit
     spines = above(leaves, demand.uplinks, demand.ports) if demand.tiers != THREE else None
     if spines is not None:
@@ -213,7 +233,12 @@ def above(lower: int, uplinks: int, ports: int) -> _Stage | None:
     return None if count is None else _Stage(count, uplinks // count)
 
 
-def _refuse(demand: Demand) -> None:
+def refuse(demand: Demand) -> None:
+    """Whether leaves of full units could be built at all, and the last unit is full or may be partial.
+
+    Raises:
+        Infeasible: the plainest of what is wrong.
+    """
     for misfit in _misfits(demand):
         raise misfit
 

@@ -54,7 +54,7 @@ def test_it_writes_the_lock_and_the_plan(spec: Path, state: Path, capsys: Captur
     plan = json.loads((state / "lab" / "plan.json").read_text(encoding="utf-8"))
     assert plan["schema"] == "rackwright/plan/1"
     out, err = capsys.readouterr()
-    assert "4 nodes, 0 accelerators, 2 racks, 0.8 kW" in out
+    assert "4 nodes, 0 accelerators, 2 switches, 6 cables, 2 racks, 0.8 kW" in out
     assert "node-[001-003]" in out
     assert err == ""
 
@@ -90,7 +90,7 @@ def test_json_is_one_document_with_what_the_contract_names(spec: Path, capsys: C
     assert document["totals"]["nodes"] == 4
     nulls = {name for name, total in document["totals"].items() if total is None}
     nulls |= {name for name in ("pools", "fabrics", "storage", "failure", "cost") if document[name] is None}
-    assert nulls == {"switches", "cables", "failure", "cost"} == set(document["not_planned"])
+    assert nulls == {"failure", "cost"} == set(document["not_planned"])
     assert document["pools"]["node"]["slots"] == "node-[001-003]"
     assert document["fabrics"]["compute"]["endpoints"] == 6
 

@@ -81,8 +81,8 @@ def test_totals_add_up_and_what_is_unknown_is_null_and_named(
     plan, _ = plan_of(hall)
     assert (plan.totals.nodes, plan.totals.accelerators, plan.totals.racks) == (5, 0, 2)
     assert plan.totals.power_kw == 1.0
-    assert plan.totals.switches is None
-    assert "switches" in plan.not_planned
+    assert (plan.totals.switches, plan.totals.cables) == (2, 8)
+    assert not {"switches", "cables"} & set(plan.not_planned)
     assert "power_kw" not in plan.not_planned
     cloud, _ = plan_of(zone)
     assert cloud.totals.accelerators == 80
