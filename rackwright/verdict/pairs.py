@@ -165,6 +165,7 @@ class _OneRail:
                 cause,
                 [one for step in steps for one in output_of(step)],
                 value=Value.FAIL,
+                explained_by=who.name if node in self.dark else "",
             )
             update = {"measured": "no connection", "expected": "a connection"}
             return Judgement(who, found.reason.model_copy(update=update), tuple(values))

@@ -202,7 +202,7 @@ def _blank(name: str, check: str, tool: Tool, nodes: tuple[str, ...], context: C
 
 def _node_lost(folder: Path, check: str, hosts: tuple[str, ...], lost: str) -> Step:
     context = Context(fabric=FABRIC, rail=0)
-    step = _blank(f"{check}/{FABRIC}-0/{'+'.join(hosts)}", check, Tool(check), hosts, context)
+    step = _blank(f"{check}/{FABRIC}-0", check, Tool(check), hosts, context)
     step = _step(folder, step, collectives(hosts, 90.0).splitlines(keepends=True)[0])
     return step.model_copy(
         update={
@@ -219,11 +219,10 @@ def _links(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]
         up = (node, rail) not in world.down
         return {"present": True, "carrier": up, "operstate": "up" if up else "lowerlayerdown", "mtu": 1500}
 
-    lines = [
-        _line("links", host=node, interfaces={f"r{rail}": state(node, rail) for rail in range(world.rails)})
-        for node in hosts
-    ]
-    yield _step(folder, _blank("links/all", "links", Tool.LINKS, hosts), "".join(lines))
+    for node in hosts:
+        interfaces = {f"r{rail}": state(node, rail) for rail in range(world.rails)}
+        step = _blank(f"links/{node}", "links", Tool.LINKS, (node,), Context(node=node))
+        yield _step(folder, step, _line("links", host=node, interfaces=interfaces))
 
 
 def _clock(folder: Path, _: World, hosts: tuple[str, ...]) -> Iterator[Step]:
@@ -231,7 +230,7 @@ def _clock(folder: Path, _: World, hosts: tuple[str, ...]) -> Iterator[Step]:
     lines = [
         _line("clock", host=node, reference=reference, offset_s=1e-6, uncertainty_s=2e-5) for node in hosts
     ]
-    yield _step(folder, _blank("clock/all", "clock", Tool.CLOCK, hosts), "".join(lines))
+    yield _step(folder, _blank("clock", "clock", Tool.CLOCK, hosts), "".join(lines))
 
 
 def _matrix(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]:
@@ -269,41 +268,67 @@ def _disk(folder: Path, _: World, hosts: tuple[str, ...]) -> Iterator[Step]:
 def _pairs(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]:
     pairs = [(a, b) for number, a in enumerate(hosts) for b in hosts[number + 1 :]]
     for rail in range(world.rails):
-        for a, b in pairs:
-            rate = min(_rate(world, a, rail), _rate(world, b, rail))
-            context = Context(node=a, peer=b, fabric=FABRIC, rail=rail)
-            step = _blank(f"pairs/{FABRIC}-{rail}/{a}+{b}", "pairs", Tool.IPERF3, (a, b), context)
-            if rate:
-                yield _step(folder, step, iperf3(rate * 0.95))
-            else:
-                failed = {"ended": Ended.FAILED, "exit_status": 1, "reason": "exit status 1"}
-                text = (CASES / UNREACHABLE / "input.txt").read_text(encoding="utf-8")
-                yield _step(folder, step, text).model_copy(update=failed)
+        for pair in pairs:
+            for direction in ("forward", "reverse"):
+                yield _pair(folder, world, pair, rail, direction)
+
+
+def _pair(folder: Path, world: World, pair: tuple[str, str], rail: int, direction: str) -> Step:
+    a, b = pair
+    rate = min(_rate(world, a, rail), _rate(world, b, rail))
+    context = Context(node=a, peer=b, fabric=FABRIC, rail=rail, direction=direction)
+    step = _blank(f"pairs/{FABRIC}-{rail}/{a}+{b}/{direction}", "pairs", Tool.IPERF3, pair, context)
+    dark = [node for node in pair if (node, rail) in world.down]
+    if dark:
+        return _not_run(step, _no_carrier(dark[0], rail))
+    if rate:
+        return _step(folder, step, iperf3(rate * 0.95, direction))
+    failed = {"ended": Ended.FAILED, "exit_status": 1, "reason": "exit status 1"}
+    text = (CASES / UNREACHABLE / "input.txt").read_text(encoding="utf-8")
+    return _step(folder, step, text).model_copy(update=failed)
+
+
+def _no_carrier(node: str, rail: int) -> str:
+    return f"{node} has no carrier on rail {rail} of {FABRIC}"
+
+
+def _not_run(step: Step, reason: str) -> Step:
+    return step.model_copy(
+        update={"ended": Ended.NOT_RUN, "exit_status": None, "seconds": 0.0, "reason": reason}
+    )
 
 
 def _collectives(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]:
     for rail in (*range(world.rails), None):
-        rails = range(world.rails) if rail is None else (rail,)
-        rate = min(_rate(world, node, one) for node in hosts for one in rails) * len(rails)
+        rails = tuple(range(world.rails)) if rail is None else (rail,)
         place = FABRIC if rail is None else f"{FABRIC}-{rail}"
-        name = f"collectives/{place}/{'+'.join(hosts)}"
-        context = Context(fabric=FABRIC, rail=rail)
-        step = _blank(name, "collectives", Tool.COLLECTIVES, hosts, context)
-        if rate:
-            yield _step(folder, step, collectives(hosts, rate * 0.87))
-        else:
-            ended = {"ended": Ended.TIMED_OUT, "exit_status": None, "reason": "not finished after 20 s"}
-            start = collectives(hosts, 1.0).splitlines(keepends=True)[0]
-            yield _step(folder, step, start).model_copy(update=ended)
+        again = "/again-1" if world.lost_at == "collectives" and rail == 0 else ""
+        name, context = f"collectives/{place}", Context(fabric=FABRIC, rail=rail)
+        dark = {node: one for one in rails for node in hosts if (node, one) in world.down}
+        for node, one in dark.items():
+            step = _blank(f"{name}/{node}", "collectives", Tool.COLLECTIVES, (node,), context)
+            yield _not_run(step, _no_carrier(node, one))
+        fit = tuple(node for node in hosts if node not in dark)
+        step = _blank(f"{name}{again}", "collectives", Tool.COLLECTIVES, fit, context)
+        yield _collective(folder, step, min(_rate(world, node, one) for node in fit for one in rails), rails)
+
+
+def _collective(folder: Path, step: Step, rate: float, rails: tuple[int, ...]) -> Step:
+    if rate:
+        return _step(folder, step, collectives(step.nodes, rate * len(rails) * 0.87))
+    ended = {"ended": Ended.TIMED_OUT, "exit_status": None, "reason": "not finished after 20 s"}
+    start = collectives(step.nodes, 1.0).splitlines(keepends=True)[0]
+    return _step(folder, step, start).model_copy(update=ended)
 
 
 def _rate(world: World, node: str, rail: int) -> float:
     return world.rate.get((node, rail), LINE_MBIT)
 
 
-def iperf3(mbit_s: float) -> str:
-    """What the client prints that measured so much in both directions."""
-    document = json.loads((CASES / "iperf3" / "both-directions" / "input.txt").read_text(encoding="utf-8"))
+def iperf3(mbit_s: float, direction: str) -> str:
+    """What the client prints that measured so much in one direction."""
+    case = {"forward": "good", "reverse": "reverse", "bidir": "both-directions"}[direction]
+    document = json.loads((CASES / "iperf3" / case / "input.txt").read_text(encoding="utf-8"))
     _scale(document, mbit_s)
     return json.dumps(document, indent=1) + "\n"
 
