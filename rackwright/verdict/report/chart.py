@@ -9,7 +9,7 @@ from math import ceil, floor, log2, log10
 from rackwright.verdict.report.figures import number, size
 
 WIDTH, HEIGHT = 440, 250
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 12, 36
+LEFT, RIGHT, TOP, BOTTOM = 52, 24, 12, 30
 _STYLES = 8
 _SHAPES = (
     "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rackwright.validate.model import Unit
 from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import Alone
-from rackwright.verdict.report.figures import Measured, counted, figure, listed
+from rackwright.verdict.report.figures import Measured, figure, listed
 from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, level, worst
 
 _HASH = 16
@@ -29,7 +29,6 @@ class Likeness:
     """All subjects of a measurement: values outside their bound first, then the rarest."""
 
     title: str
-    about: str
     groups: tuple[Group, ...]
     level: Level
 
@@ -65,11 +64,8 @@ def _text(value: Measured, unit: Unit) -> str:
 
 def _likeness(title: str, values: Mapping[str, _Holders]) -> Likeness:
     ordered = sorted(values.values(), key=lambda one: (LEVELS.index(one.level), len(one.subjects), one.text))
-    count = sum(len(one.subjects) for one in ordered)
-    alike = "all alike" if len(ordered) == 1 else f"{len(ordered)} different"
     return Likeness(
         title=title,
-        about=f"{counted(count, 'value')}, {alike}",
         groups=tuple(Group(one.text, listed(sorted(one.subjects)), one.level) for one in ordered),
         level=worst(one.level for one in ordered),
     )

@@ -179,7 +179,7 @@ def summary(subjects: Sequence[Subject]) -> str:
     if told:
         passed = sum(subject.verdict is Value.PASS for subject in subjects)
         return f"{'; '.join(told)}; {counted(passed, 'subject')} passed."
-    return f"All {_join([counted(kinds[kind], kind.value) for kind in Kind if kinds[kind]])} passed."
+    return f"{_join([counted(kinds[kind], kind.value) for kind in Kind if kinds[kind]])} passed."
 
 
 def _share(count: int, of: int, kind: Kind) -> str:
