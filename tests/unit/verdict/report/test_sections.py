@@ -1,0 +1,189 @@
+"""Sections of figures: what is drawn of whom, and whose fault it is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rackwright.validate.model import Measurement, Measurements, Tool, Unit
+from tests.doubles.reported import SIZES, Reported, measured, names, reported, step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tests.unit.verdict.report.conftest import Element
+
+    Page = Callable[[Reported], Element]
+
+FAR = "outside its bound by a factor of two or more"
+SLOW = reported(slow="node-002")
+
+
+def section(page: Element, name: str) -> Element:
+    return next(one for one in page.all("section") if one.attributes["aria-labelledby"] == name)
+
+
+def rows(table: Element) -> list[list[str]]:
+    return [
+        [cell.text for cell in row.walk() if cell.tag in {"th", "td"}]
+        for body in table.all("tbody")
+        for row in body.all("tr")
+    ]
+
+
+def marked(element: Element) -> list[str]:
+    """What its marks say."""
+    return [one.attributes["aria-label"] for one in element.of("mark")]
+
+
+def measuring(values: Iterable[Measurement], subject: Reported = SLOW) -> Reported:
+    """The same run with other measurements."""
+    return replace(subject, measurements=Measurements(measurements=tuple(values)))
+
+
+def test_pairs_are_a_square_from_sender_to_receiver_the_worst_rail_first(page: Page) -> None:
+    first, second = section(page(SLOW), "pairs").of("matrix")
+    assert first.all("caption")[0].text == "compute rail 1, Mbit/s"
+    assert rows(first) == [
+        ["node-001", "\N{EN DASH}", "12.1 ▼▼", "94.6"],
+        ["node-002", "12.1 ▼▼", "\N{EN DASH}", "12.1 ▼▼"],
+        ["node-003", "94.6", "12.1 ▼▼", "\N{EN DASH}"],
+    ]
+    assert marked(first) == [FAR] * 4
+    assert marked(second) == []
+
+
+def test_directions_of_a_pair_are_not_mixed_up(page: Page) -> None:
+    made = step("pairs/compute-0/x", Tool.IPERF3, names(2))
+    about = {"node": "node-001", "peer": "node-002", "fabric": "compute", "rail": 0}
+    subject = measuring(
+        [
+            measured(made, "bandwidth", 90.0, Unit.MBIT_S, direction="forward", **about),
+            measured(made, "bandwidth", 10.0, Unit.MBIT_S, direction="reverse", **about),
+            measured(made, "bandwidth", 80.0, Unit.MBIT_S, direction="forward", **about),
+        ]
+    )
+    (square,) = section(page(subject), "pairs").of("matrix")
+    assert rows(square) == [["node-001", "\N{EN DASH}", "80"], ["node-002", "10", "\N{EN DASH}"]]
+
+
+def test_a_pair_that_was_not_measured_is_not_empty(page: Page) -> None:
+    kept = [one for one in SLOW.measurements.measurements if one.context.peer != "node-003"]
+    square = section(page(measuring(kept)), "pairs").of("matrix")
+    assert {cell for table in square for row in rows(table) for cell in row} == {
+        *names(2),
+        "\N{EN DASH}",
+        "94.6",
+        "12.1 ▼▼",
+    }
+    partly = [one for one in SLOW.measurements.measurements if one.context.direction != "reverse"]
+    assert "not measured" in section(page(measuring(partly)), "pairs").text
+
+
+def test_a_partner_of_a_slow_port_is_not_blamed(page: Page) -> None:
+    worst = section(page(SLOW), "rails").of("bars")[0]
+    assert [row[0] for row in rows(worst)] == ["node-002", "node-001", "node-003"]
+    assert [row[2] for row in rows(worst)] == [
+        "12.1 Mbit/s ▼▼",
+        "12.1 \N{EN DASH} 94.6 Mbit/s",
+        "12.1 \N{EN DASH} 94.6 Mbit/s",
+    ]
+    assert [bound.attributes["d"] for bound in worst.of("limit")] == ["M79.2 0v12"] * 3
+
+
+def test_a_port_that_only_receives_slowly_is_marked(page: Page) -> None:
+    def one_way(one: Measurement) -> Measurement:
+        about = one.context
+        receiver = about.peer if about.direction == "forward" else about.node
+        slow = about.rail == 0 and receiver == "node-003"
+        return one.model_copy(update={"value": 20.0}) if about.peer and slow else one
+
+    subject = measuring(map(one_way, reported().measurements.measurements))
+    worst = section(page(subject), "rails").of("bars")[0]
+    assert [row[0] for row in rows(worst) if "▼" in row[2]] == ["node-003"]
+
+
+def test_bandwidth_by_size_is_held_against_its_expectation(page: Page) -> None:
+    panel = section(page(SLOW), "bandwidth").all("figure")[0]
+    assert "2 of 3 points below. 0 wrong elements." in panel.text
+    assert "node-001, node-002, node-003 (3 ranks)." in panel.text
+    assert [cell.text for cell in panel.all("thead")[0].all("th")] == [
+        "Size",
+        "compute rail 0",
+        "compute rail 1",
+        "compute, all rails",
+    ]
+    table = rows(panel.all("table")[0])
+    assert [row[0] for row in table] == ["4 MiB", "1 MiB", "256 KiB", "16 KiB", "1 KiB"]
+    assert ["▼" in cell for cell in table[0]] == [False, False, True, True]
+    lines = panel.of("chart")[0].of("line")
+    assert [len(line.attributes["points"].split()) for line in lines] == [len(SIZES)] * 3
+
+
+def test_wrong_elements_are_counted(page: Page) -> None:
+    spoiled = [
+        one.model_copy(update={"value": 7})
+        if one.name == "wrong" and (one.context.collective, one.context.rail) == ("all_gather", 0)
+        else one
+        for one in SLOW.measurements.measurements
+    ]
+    panels = {
+        one.all("h3")[0].text: one for one in section(page(measuring(spoiled)), "bandwidth").all("figure")
+    }
+    told = {name.split()[0]: panel.text for name, panel in panels.items()}
+    assert f"{7 * len(SIZES)} wrong elements." in told["all-gather"]
+    assert "0 wrong elements." in told["all-reduce"]
+
+
+def test_a_single_size_has_bars_and_no_chart(page: Page) -> None:
+    kept = [one for one in SLOW.measurements.measurements if one.context.size_bytes in {None, SIZES[-1]}]
+    panel = section(page(measuring(kept)), "bandwidth").all("figure")[0]
+    assert panel.of("chart") == []
+    assert [row[0] for row in rows(panel.of("bars")[0])] == [
+        "compute rail 1",
+        "compute, all rails",
+        "compute rail 0",
+    ]
+
+
+def test_the_odd_hash_comes_first_and_a_missing_carrier_is_marked(page: Page) -> None:
+    odd = [
+        one.model_copy(update={"value": "0" * 64 if one.name == "result_hash" else False})
+        if one.name in {"result_hash", "carrier"} and one.context.node == "node-002" and one.context.rail != 0
+        else one
+        for one in SLOW.measurements.measurements
+    ]
+    table = section(page(measuring(odd)), "nodes").of("broad")[0].all("table")[0]
+    told = rows(table)
+    hashes = [row for row in told if row[0] == "matrix: result hash"]
+    assert [row[2] for row in hashes] == ["node-002", "node-001, node-003"]
+    assert hashes[0][1] == f"{'0' * 16}…"
+    carriers = [row[1:] for row in told if row[0] == "links: carrier"]
+    assert carriers[0] == ["no", "node-002/r1"]
+    assert carriers[1][0] == "yes"
+
+
+def test_parameters_tell_measurements_apart_only_where_a_subject_has_several(page: Page) -> None:
+    made = step("memory/x", Tool.STRESS_NG, names(2))
+    values = [
+        measured(
+            made, "bogo_ops", 5.0, Unit.OPS_S, node=node, parameters={"stressor": stressor, "reference": node}
+        )
+        for node in names(2)
+        for stressor in ("vm", "memcpy")
+    ]
+    subject = measuring(values)
+    run = subject.run.model_copy(update={"steps": (made,)})
+    titles = [one.text for one in section(page(replace(subject, run=run)), "nodes").all("h3")]
+    assert titles[:2] == ["memory: bogo ops, stressor vm", "memory: bogo ops, stressor memcpy"]
+
+
+def test_without_any_measurement_every_section_says_so(page: Page) -> None:
+    read = page(measuring([]))
+    for name, words in (
+        ("bandwidth", "No collective was measured."),
+        ("pairs", "No pair was measured."),
+        ("rails", "No rail was measured."),
+        ("nodes", "No quantity was measured on a node alone."),
+    ):
+        assert words in section(read, name).text
