@@ -57,6 +57,7 @@ class Job(_Part):
     jobname: str
     error: Count
     options: Annotated[dict[str, str], Field(alias="job options")]
+    """As given; ``rw`` and ``size`` say what there is to be read back."""
     read: Traffic
     write: Traffic
 
@@ -105,6 +106,8 @@ def _check_version(version: object) -> None:
 def _job(job: Job, messages: str) -> Iterator[Reading]:
     if job.error not in (0, _EIO, _EILSEQ):
         raise not_run(messages or f"{job.jobname}: error {job.error}")
+    if not {"rw", "size"} <= job.options.keys():
+        raise corrupt(f"{job.jobname}: its options lack rw or size")
     if not job.error and messages:
         raise corrupt(f"a message, and no error: {messages[:80]}")
     context = Context(parameters=_parameters(job))
@@ -125,7 +128,7 @@ def _check_verified(job: Job) -> None:
     """An absence of errors counts only where all that was written, or is there, was read back."""
     if job.error:
         return
-    wanted = max(job.write.io_bytes, _bytes(job.options.get("size", "")))
+    wanted = max(job.write.io_bytes, _bytes(job.options["size"]))
     if not job.read.io_bytes or job.read.io_bytes < wanted:
         raise incomplete(f"{job.jobname}: {job.read.io_bytes} of {wanted} bytes were read back")
 

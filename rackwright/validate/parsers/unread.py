@@ -74,7 +74,8 @@ def object_of(text: str, what: str) -> dict[str, object]:
         value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        raise (incomplete if cut else corrupt)(f"{what}: {error.msg}, column {error.colno}") from None
+        where = f"line {error.lineno}, column {error.colno}"
+        raise (incomplete if cut else corrupt)(f"{what}: {error.msg} at {where}") from None
     except (ValueError, RecursionError) as error:
         raise corrupt(f"{what}: {error}") from None
     if not isinstance(value, dict):
