@@ -28,6 +28,7 @@ COMMANDS = {
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "converge": Entry("rackwright.cli.converge", "The hosts' software: controllers first, then all racks."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
+    "validate": Entry("rackwright.cli.validate", "Evidence by Slurm jobs, and the verdict on it."),
     "parse": Entry("rackwright.cli.parse", "What one tool's raw output says."),
     "judge": Entry("rackwright.cli.judge", "The verdict on a run folder, anew."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),

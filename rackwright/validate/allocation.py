@@ -97,6 +97,7 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
         held, lost = held | dict(now.held), lost | dict(now.lost)
         if not now.free:
             break
+        _undrain(controller, now.suspect)
         job, why = _salloc(controller, wish, now.free)
         if job is not None:
             return Allocation(job, now.free, held, lost)
@@ -107,6 +108,13 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
             break
         wanted = now.free  # asked again, so that those that went away are named by Slurm's reason
     return Allocation(None, (), held, lost)
+
+
+def _undrain(controller: Controller, names: Sequence[str]) -> None:
+    """Let Slurm use nodes that our own health check has drained; it drains them again if they need it."""
+    if names:
+        words = ("sudo", "--non-interactive", "scontrol", "update", f"nodename={folded(names)}")
+        controller.ask((*words, "state=undrain"))
 
 
 def _still_free(controller: Controller, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -172,8 +172,7 @@ class Course:
         if not silent:
             return {}
         states = {state.name: state for state in slurm.nodes(self.controller)}
-        words = {name: "+".join(states[name].state) if name in states else "unknown" for name in silent}
-        lost = {name: f"{answers[name]}; Slurm has it as {words[name]}" for name in silent}
+        lost = {name: slurm.why_gone(states.get(name)) or answers[name] for name in silent}
         self.lost.update(lost)
         return lost
 

@@ -33,7 +33,6 @@ GONE = frozenset(
         "UNKNOWN",
         "FUTURE",
         "NOT_RESPONDING",
-        "DRAIN",
         "INVALID_REG",
         "POWERED_DOWN",
         "POWERING_DOWN",
@@ -43,6 +42,9 @@ GONE = frozenset(
     }
 )
 """States and flags of a node that gets no job (sinfo(1), NODE STATE CODES)."""
+DRAINED = "DRAIN"
+OURS = "rackwright: "
+"""Of a drain's reason: the role node_health drained the node, and nobody else decided anything about it."""
 RESERVED = frozenset({"MAINTENANCE", "RESERVED"})
 _LIVING = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED"})
 """States of a job that has its nodes (squeue(1), JOB STATE CODES)."""
@@ -87,11 +89,13 @@ class Standing:
 
     Args:
         free: no job has them.
-        held: node → the job it runs, or the reservation it is kept for.
+        suspect: those of them that our own health check has drained: what a validation is for.
+        held: node → the job it runs, the reservation it is kept for, or why somebody drained it.
         lost: node → why Slurm gives it no job.
     """
 
     free: tuple[str, ...]
+    suspect: tuple[str, ...] = ()
     held: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
 
@@ -109,11 +113,14 @@ def judged(states: Iterable[NodeState], running: Iterable[Job], names: Sequence[
     """How these nodes stand, by what Slurm said."""
     known = {state.name: state for state in states}
     users = _users(running, names)
-    lost = {name: _why_gone(known.get(name)) for name in names}
-    gone = {name: why for name, why in lost.items() if why}
-    held = {name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone}
-    kept = {name: why for name, why in held.items() if why}
-    return Standing(tuple(name for name in names if name not in gone and name not in kept), kept, gone)
+    gone = _told({name: why_gone(known.get(name)) for name in names})
+    kept = _told({name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone})
+    free = tuple(name for name in names if name not in gone and name not in kept)
+    return Standing(free, tuple(name for name in free if DRAINED in known[name].state), kept, gone)
+
+
+def _told(reasons: Mapping[str, str]) -> dict[str, str]:
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _users(running: Iterable[Job], names: Collection[str]) -> dict[str, list[Job]]:
@@ -134,7 +141,8 @@ def _expanded(hosts: str) -> list[str]:
         return []
 
 
-def _why_gone(state: NodeState | None) -> str:
+def why_gone(state: NodeState | None) -> str:
+    """Why Slurm gives a node no job; empty where it would."""
     if state is None:
         return "Slurm does not know it"
     found = [word for word in state.state if word in GONE]
@@ -147,6 +155,8 @@ def _why_held(state: NodeState, users: Iterable[Job]) -> str:
     told = [f"job {job.job_id} of {job.user_name}" for job in users if not _is_ending(job)]
     if told:
         return f"runs {', '.join(told)}"
+    if DRAINED in state.state and not state.reason.startswith(OURS):
+        return f"drained: {state.reason}"
     reserved = [word for word in state.state if word in RESERVED]
     return f"{'+'.join(reserved)}: {state.reason or 'a reservation'}" if reserved else ""
 

@@ -46,7 +46,10 @@ class ControllerLost(EnvironmentUnfit):
 class Controller(Protocol):
     """The host on which Slurm is asked and steps are started."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Its slot."""
+        ...
 
     def ask(self, words: Sequence[str], within_s: float = ANSWER_WITHIN_S) -> Answer:
         """Run a command to its end and give what it said.

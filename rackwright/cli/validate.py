@@ -1,0 +1,78 @@
+"""`rackwright validate`: evidence by Slurm jobs, and the verdict on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright import canonical, paths
+from rackwright.cli import frame
+from rackwright.cli.cluster import open_cluster
+from rackwright.cli.verdict_text import answer
+from rackwright.converge.limit import chosen
+from rackwright.inventory import files
+from rackwright.inventory.collect import Wait, collect
+from rackwright.validate import suite as suites
+from rackwright.validate.asked import asked
+from rackwright.validate.expected import expectations
+from rackwright.validate.run import Order, validate
+from rackwright.validate.ssh import connected
+from rackwright.verdict.folder import judge_folder
+
+if TYPE_CHECKING:
+    from rackwright.cli.cluster import Cluster
+    from rackwright.cli.output import Console
+    from rackwright.inventory.model import Inventory
+
+
+@frame.command(
+    example="rackwright validate clusters/lab.yaml\n"
+    "rackwright validate clusters/lab.yaml acceptance --limit node-[001-002]"
+)
+@click.argument("spec", type=frame.SPEC)
+@click.argument("suite", default="")
+@click.option(
+    "--limit",
+    default="",
+    metavar="HOSTS",
+    help="Only these: names, pools, groups, ranges: node-[001-003]!node-002.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder of the run, empty or not there [default: runs/CLUSTER/START].",
+)
+def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path | None) -> int:
+    """Validate the nodes of SPEC that run jobs by SUITE, or by the suite that the spec names.
+
+    One Slurm job has them all; nodes with jobs are left alone. Raw output, measurements, verdict and
+    report are kept in the run's folder.
+    """
+    cluster = open_cluster(spec)
+    cluster.refuse_stale()
+    wanted = suites.load(suite or cluster.loaded.spec.validation.suite)
+    inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
+    order = _order(cluster, inventory, wanted, limit, out)
+    folder = paths.inventory(inventory.cluster)
+    files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
+    with connected(order.asked.controller, folder / "ssh_config") as controller:
+        evidence = validate(order, controller, console.message)
+    return answer(console, judge_folder(evidence.folder))
+
+
+def _order(
+    cluster: Cluster, inventory: Inventory, wanted: suites.Suite, limit: str, out: Path | None
+) -> Order:
+    whom = asked(cluster.plan, cluster.catalogue, inventory, chosen(inventory, limit))
+    return Order(
+        plan=cluster.plan,
+        plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
+        asked=whom,
+        suite=wanted,
+        expectations=expectations(cluster.plan, cluster.catalogue, whom.nodes),
+        folder=out.resolve() if out else None,
+        runs=paths.runs(inventory.cluster),
+    )
