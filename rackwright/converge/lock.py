@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOCK, RUNNERS = "lock", "runners.lock"
-_ORPHANS_END_WITHIN_S = 20.0
+ORPHANS_END_WITHIN_S = 20.0
 """A runner sees within a tenth of a second that its converge is gone, and then kills its own."""
 _POLL_S = 0.1
 
@@ -88,14 +88,14 @@ def _sign(file: TextIO) -> None:
 def _await_orphans(path: Path) -> None:
     """Wait for the runners of a converge that was killed."""
     with _opened(path) as file:
-        deadline = time.monotonic() + _ORPHANS_END_WITHIN_S
+        deadline = time.monotonic() + ORPHANS_END_WITHIN_S
         while not _taken(file):
             if time.monotonic() > deadline:
                 raise EnvironmentUnfit(
                     "runners of a converge that is gone are still at work",
                     code="CONV002",
                     where=str(path),
-                    got=f"a lock that is held for more than {_ORPHANS_END_WITHIN_S:g} s",
+                    got=f"a lock that is held for more than {ORPHANS_END_WITHIN_S:g} s",
                     expected="none: they end with their converge",
                     hint=f"see who has it open: fuser {path}",
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.inventory import files
+from rackwright import paths
+from rackwright.converge.model import ConvergeReport, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,16 +32,19 @@ MARK = "/etc/rackwright-test"
 SECRET = "canary-8f1c2e"  # noqa: S105 (a canary: it must be found nowhere)
 TASKS = """
 - name: The inventory is one
-  hosts: localhost
+  hosts: all
   gather_facts: false
   tags: [always]
   tasks:
     - name: It has hosts
-      ansible.builtin.assert:
-        that: groups['all'] | length > 0
+      ansible.builtin.command: test -s {{ inventory_dir }}/hosts.yml
+      delegate_to: localhost
+      connection: local
+      run_once: true
+      changed_when: false
 
 - name: Everybody
-  hosts: all:!localhost
+  hosts: all
   gather_facts: false
   become: true
   tags: [configure]
@@ -84,8 +89,8 @@ class Site:
     def words(self, *options: str) -> tuple[str, ...]:
         return ("converge", str(self.lab.spec), "--playbook", str(self.playbook), *options)
 
-    def json(self, *options: str, code: int = 0) -> dict:
-        return self.lab.json(*self.words(*options), code=code)
+    def report(self, *options: str, code: int = 0) -> ConvergeReport:
+        return ConvergeReport.model_validate_json(self.run(*options, "--format", "json", code=code).stdout)
 
     def run(self, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         return self.lab.rackwright(*self.words(*options), code=code)
@@ -96,7 +101,7 @@ class Site:
             env=self.lab.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.PIPE if "json" in options else subprocess.STDOUT,
             text=True,
             start_new_session=True,
         )
@@ -155,8 +160,14 @@ def site(lab: Lab, tmp_path: Path) -> Iterator[Site]:
     assert site.runners() == [], "no runner outlives its converge"
 
 
-def _statuses(report: dict) -> dict[str, str]:
-    return {name: host["status"] for name, host in report["hosts"].items()}
+def _statuses(report: ConvergeReport) -> dict[str, str]:
+    return {name: host.status.value for name, host in report.hosts.items()}
+
+
+def _reason(report: ConvergeReport, host: str) -> Reason:
+    reason = report.hosts[host].reason
+    assert reason is not None
+    return reason
 
 
 DONE = dict.fromkeys(HOSTS, "done")
@@ -169,18 +180,18 @@ def test_a_run_needs_one_connection_a_host_and_the_second_run_changes_nothing(
     site.write("ansible.builtin.command: {cmd: 'echo KEY', removes: /etc/hosts}".replace("KEY", SECRET))
     site.forget_connections()
     before = {host: site.logins(host) for host in HOSTS}
-    first = site.json()
+    first = site.report()
     after = {host: site.logins(host) for host in HOSTS}
     assert {host: after[host] - before[host] - 1 for host in HOSTS} == dict.fromkeys(HOSTS, 1)
     assert _statuses(first) == DONE
-    tasks = first["hosts"]["node-001"]["tasks"]
+    tasks = first.hosts["node-002"].tasks.model_dump()
     assert tasks == {"ok": 5, "changed": 2, "failed": 0, "unreachable": 0, "skipped": 1, "remote": 4}
     assert _found(site.folder, SECRET) == [], "neither the caller's environment nor results are kept"
     site.write()
-    second = site.json()
-    assert second["totals"]["tasks"]["changed"] == 0
+    second = site.report()
+    assert second.totals.tasks.changed == 0
     events = [json.loads(line) for line in (site.folder / "events.jsonl").read_text().splitlines()]
-    ended = [event["outcome"] for event in events if event["host"] == "node-001"]
+    ended = [event["outcome"] for event in events if event["host"] == "node-002"]
     assert ended == ["ok", "ok", "skipped", "ok", "ok"]
     assert {path.stat().st_mode & 0o077 for path in (site.folder, site.folder / "events.jsonl")} == {0}
 
@@ -198,15 +209,15 @@ def test_a_host_gone_in_the_middle_is_named_in_words_and_the_others_finish(site:
         site.lab.reset("node-002", "ForceOff")
         said, _ = command.communicate(timeout=120)
     assert command.returncode == 3, said
-    report = json.loads(said[said.index("{\n") :])
+    report = ConvergeReport.model_validate_json(said)
     assert _statuses(report) == DONE | {"node-002": "unreachable"}
-    reason = report["hosts"]["node-002"]["reason"]
-    assert reason["task"] == "Take time"
-    assert re.match(r"the connection was lost|no answer to ssh|no route to the host", reason["message"])
-    assert "rackwright up" in reason["hint"]
-    assert "{" not in reason["message"]
+    reason = _reason(report, "node-002")
+    assert reason.task == "Take time"
+    assert re.match(r"the connection was lost|no answer to ssh|no route to the host", reason.message)
+    assert "rackwright up" in reason.hint
+    assert "{" not in reason.message
     site.lab.boot("node-002")
-    assert _statuses(site.json()) == DONE
+    assert _statuses(site.report()) == DONE
 
 
 def test_a_full_disk_is_that_hosts_failure_and_mended_by_the_next_run(site: Site) -> None:
@@ -219,19 +230,19 @@ def test_a_full_disk_is_that_hosts_failure_and_mended_by_the_next_run(site: Site
     assert "node-003: failed: No space left on device" in done.stdout
     assert "head-001,node-[001-002]: done" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
-    assert _statuses(site.json()) == DONE
+    assert _statuses(site.report()) == DONE
 
 
 def test_a_held_apt_lock_is_named_with_its_holder(site: Site) -> None:
     site.write("ansible.builtin.apt: {update_cache: true, lock_timeout: 1}")
     lock = "import fcntl, time; f = open('/var/lib/apt/lists/lock', 'w'); fcntl.lockf(f, fcntl.LOCK_EX)"
     site.ssh("node-001", f'sudo systemd-run -q --unit=holder python3 -c "{lock}; time.sleep(90)"')
-    report = site.json("--limit", "node-001", code=1)
-    reason = report["hosts"]["node-001"]["reason"]
-    assert "another package manager holds" in reason["message"]
+    report = site.report("--limit", "node-001", code=1)
+    reason = _reason(report, "node-001")
+    assert "another package manager holds" in reason.message
     site.ssh("node-001", "sudo systemctl stop holder")
     site.write()
-    assert _statuses(site.json("--limit", "node-001")) == {"node-001": "done"}
+    assert _statuses(site.report("--limit", "node-001")) == {"node-001": "done"}
 
 
 def test_a_host_with_another_key_than_it_printed_is_never_configured(site: Site, tmp_path: Path) -> None:
@@ -248,9 +259,9 @@ def test_a_host_with_another_key_than_it_printed_is_never_configured(site: Site,
         f"  become: true\n  vars: {{ansible_ssh_extra_args: '-o UserKnownHostsFile={other}'}}\n",
     )
     site.playbook.write_text(text)
-    report = site.json("--limit", "node-001,node-003", code=3)
+    report = site.report("--limit", "node-001,node-003", code=3)
     assert _statuses(report) == {"node-001": "unreachable", "node-003": "done"}
-    assert "another host key" in report["hosts"]["node-001"]["reason"]["message"]
+    assert "another host key" in _reason(report, "node-001").message
     assert "other key" not in site.ssh("node-001", f"cat {MARK} || true")
 
 
@@ -269,7 +280,7 @@ def test_two_converges_of_a_cluster_cannot_run_at_once_and_a_killed_one_leaves_n
             assert time.monotonic() < end, "the runners live on"
             time.sleep(0.05)
     site.write()
-    assert _statuses(site.json("--limit", "node")) == dict.fromkeys(NODES, "done")
+    assert _statuses(site.report("--limit", "node")) == dict.fromkeys(NODES, "done")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -286,7 +297,7 @@ def test_a_stopped_run_lets_tasks_end_begins_no_other_and_goes_on_by_the_same_co
     assert "stopped: 0 of 3 hosts are done" in said
     assert "the same command goes on from here" in said
     events = [json.loads(line) for line in (site.folder / "events.jsonl").read_text().splitlines()]
-    ended = {event["task"]: event["outcome"] for event in events if event["host"] == "node-001"}
+    ended = {event["task"]: event["outcome"] for event in events if event["host"] == "node-002"}
     assert ended == {"Greet": "ok", "Take time": "ok"}, "what had begun was let end, nothing else begun"
     assert mark not in site.ssh("node-001", f"cat {MARK}")
     site.write(mark=mark)
@@ -305,23 +316,21 @@ def test_check_changes_nothing_and_shows_what_would(site: Site) -> None:
 
 def test_a_shard_stops_when_more_of_it_failed_than_its_budget_and_the_others_go_on(site: Site) -> None:
     site.write("ansible.builtin.fail: {msg: planted}\n      when: inventory_hostname == 'node-001'", mark="b")
-    report = site.json("--limit", "node", "--failure-budget", "40", code=1)
+    report = site.report("--limit", "node", "--failure-budget", "40", code=1)
     assert _statuses(report) == {"node-001": "failed", "node-002": "not-reached", "node-003": "done"}
-    assert report["hosts"]["node-001"]["reason"]["message"] == "planted"
-    assert "1 of 2 hosts of the shard failed" in report["hosts"]["node-002"]["reason"]["message"]
-    spared = site.json("--limit", "node", code=1)
+    assert _reason(report, "node-001").message == "planted"
+    assert "1 of 2 hosts of the shard failed" in _reason(report, "node-002").message
+    spared = site.report("--limit", "node", code=1)
     assert _statuses(spared) == {"node-001": "failed", "node-002": "done", "node-003": "done"}
 
 
 def test_an_inventory_that_the_first_play_refuses_stops_the_run_before_any_host(site: Site) -> None:
-    text = site.playbook.read_text().replace("length > 0", "length > 1000")
-    site.playbook.write_text(
-        text.replace("- name: Everybody\n", "- name: Everybody\n  any_errors_fatal: true\n")
-    )
-    report = site.json(code=1)
-    assert report["problem"]["task"] == "It has hosts"
+    site.playbook.write_text(site.playbook.read_text().replace("test -s", "test ! -s"))
+    report = site.report(code=1)
+    assert report.problem is not None
+    assert report.problem.task == "It has hosts"
     assert set(_statuses(report).values()) == {"not-reached"}
-    assert {host["tasks"]["remote"] for host in report["hosts"].values()} == {0}
+    assert {host.tasks.remote for host in report.hosts.values()} == {0}
 
 
 def test_a_playbook_that_cannot_be_read_is_the_runs_own_failure(site: Site) -> None:
@@ -343,14 +352,35 @@ def test_a_host_in_maintenance_is_listed_and_is_no_failure(site: Site, tmp_path:
     header, *rows = assets.read_text().splitlines()
     changed = [_in_maintenance(header, row) if row.startswith("node-002") else row for row in rows]
     assets.write_text("\n".join([header, *changed]) + "\n")
-    report = site.lab.json(
-        "converge", str(spec), "--playbook", str(site.playbook), "--limit", "node-[002-003]"
-    )
+    own = Site(dataclasses.replace(site.lab, spec=spec), site.playbook)
+    report = own.report("--limit", "node-[002-003]")
     assert _statuses(report) == {"node-002": "held", "node-003": "done"}
-    assert "maintenance" in report["hosts"]["node-002"]["reason"]["message"]
-    assert files.FORKS
+    assert "maintenance" in _reason(report, "node-002").message
 
 
 def _in_maintenance(header: str, row: str) -> str:
     values = dict(zip(header.split(","), row.split(","), strict=True))
     return ",".join((values | {"state": "maintenance"}).values())
+
+
+@pytest.fixture
+def squeue(site: Site) -> Iterator[str]:
+    """What Slurm's controller says runs on `node-002`; the hosts of this lab have no Slurm set up."""
+    program = "/usr/local/bin/squeue"
+    site.ssh("head-001", f"printf '#!/bin/sh\\necho \"7|alice|node-002\"\\n' | sudo tee {program}")
+    site.ssh("head-001", f"sudo chmod 755 {program}")
+    yield program
+    site.ssh("head-001", f"sudo rm -f {program}")
+    settings = paths.repository() / "stacks" / "onprem" / f"Pulumi.{site.lab.name}-hall.yaml"
+    settings.unlink(missing_ok=True)
+
+
+def test_up_leaves_a_host_with_a_slurm_job_alone_until_the_job_is_over(site: Site, squeue: str) -> None:
+    site.lab.reset("node-002", "ForceOff")
+    done = site.lab.rackwright("up", str(site.lab.spec), "--yes")
+    assert "node-002: held: runs Slurm job 7 of alice" in done.stdout
+    assert site.lab.power("node-002") == "Off"
+    site.ssh("head-001", f"printf '#!/bin/sh\\n' | sudo tee {squeue}")
+    done = site.lab.rackwright("up", str(site.lab.spec), "--yes")
+    assert "held" not in done.stdout.replace("held runs", "")
+    assert site.lab.power("node-002") == "On"
