@@ -10,6 +10,7 @@ RackwrightError
 │   └── NotProvisionable             planned, but nothing here can build it
 ├── SpecInvalid             exit 1   carries Findings, never just a text
 ├── PlanStale               exit 1   a plan, lock or package that does not match the spec
+├── RenderedInvalid         exit 1   a file that the program it is for would not read
 ├── SubjectFailed           exit 2   hosts, pools or stacks not brought to the wanted state
 ├── Incomplete              exit 3   something asked was not measured, reached or identified
 └── Interrupted             exit 130 stopped by the user; the same command goes on from there
@@ -130,6 +131,13 @@ class PlanStale(RackwrightError):
 
     exit_code = BAD
     default_code = "PLAN001"
+
+
+class RenderedInvalid(RackwrightError):
+    """A file was rendered that the program it is for would not read; it is not written."""
+
+    exit_code = BAD
+    default_code = "REND001"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,3 +88,8 @@ def _of_schedulers(spec: ClusterSpec, root: SpecPath) -> Iterator[_Use]:
             at = root / name / "partitions" / partition / "pools"
             for index, pool in enumerate(part.pools):
                 yield _Use(at / index, "pool", pool, spec.pools)
+        yield _Use(root / name / "default_qos", "QOS", scheduler.default_qos, scheduler.qos)
+        for qos_name, qos in scheduler.qos.items():
+            at = root / name / "qos" / qos_name / "preempts"
+            for index, victim in enumerate(qos.preempts):
+                yield _Use(at / index, "QOS", victim, scheduler.qos)

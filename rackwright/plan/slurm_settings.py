@@ -4,6 +4,7 @@ from __future__ import annotations
 
 DEFAULTS = {
     "HealthCheckInterval": "300",
+    "MailProg": "/usr/bin/true",
     "MpiDefault": "pmix",
     "PriorityType": "priority/multifactor",
     "PriorityWeightQOS": "10000",
@@ -11,7 +12,7 @@ DEFAULTS = {
     "SelectType": "select/cons_tres",
     "SelectTypeParameters": "CR_Core",
 }
-"""``settings`` of a scheduler may replace each of them."""
+"""``settings`` of a scheduler may replace each of them; nobody reads a cluster's mail until it is set up."""
 
 PLANNED = frozenset(
     {

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
+from rackwright.catalogue.load import load
 from rackwright.render import boot, slurm
+from rackwright.render.slurm_keys import FILES, refuse_strange_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,9 +44,16 @@ def rendered(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[RenderedFil
 
 
 def for_roles(plan: Plan) -> Iterator[RenderedFile]:
-    """What roles lay out: all but the boot seeds, which a host has before any role."""
+    """What roles lay out: all but the boot seeds, which a host has before any role.
+
+    Raises:
+        RenderedInvalid: a file has a key that its release of Slurm does not know.
+    """
+    releases = load().slurm if plan.slurm else {}
     for name, scheduler in plan.slurm.items():
         for path, content in slurm.files(scheduler).items():
+            if path in FILES and scheduler.version in releases:  # else SLURM014 says that nobody looks
+                refuse_strange_keys(path, content, releases[scheduler.version])
             yield RenderedFile(f"{SLURM}/{name}/{path}", content)
 
 
