@@ -101,6 +101,10 @@ class Display(Protocol):
         """The run is over."""
 
 
+def _hosts(number: int) -> str:
+    return f"{number} host" if number == 1 else f"{number} hosts"
+
+
 def failure_line(event: TaskEvent) -> str:
     """A task that failed, in a line."""
     task = f"{event.role} : {event.task}" if event.role else event.task
@@ -112,7 +116,7 @@ def end_line(shard: Shard, report: ShardReport) -> str:
     if report.stopped:
         return f"{shard.name}: stopped after {report.seconds:.0f} s: {report.stopped}"
     well = report.hosts - report.failed
-    return f"{shard.name}: {well} of {report.hosts} hosts in {report.seconds:.0f} s"
+    return f"{shard.name}: {well} of {_hosts(report.hosts)} in {report.seconds:.0f} s"
 
 
 class Plain:
@@ -126,7 +130,7 @@ class Plain:
 
     def begin(self, shard: Shard) -> None:
         """Tell it."""
-        self._tell(f"{shard.name}: {len(shard.hosts)} hosts")
+        self._tell(f"{shard.name}: {_hosts(len(shard.hosts))}")
 
     def task(self, event: TaskEvent) -> None:
         """Tell a failure, and now and then how far it is."""
@@ -163,7 +167,7 @@ class Live:
 
     def begin(self, shard: Shard) -> None:
         """Add its line."""
-        told = f"{len(shard.hosts)} hosts"
+        told = _hosts(len(shard.hosts))
         self._rows[shard.name] = self._progress.add_task(shard.name, total=None, left=told)
 
     def task(self, event: TaskEvent) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
-PAGES = [paths.repository() / "README.md", paths.repository() / "docs" / "lab.md"]
+PAGES = [paths.repository() / name for name in ("README.md", "docs/lab.md", "docs/converge.md")]
 WITHIN_S = 300
 _END = "@@ ended with "
 

@@ -61,6 +61,14 @@ def _ssh(text: str) -> dict[str, object]:
             {"msg": "Data could not be sent to remote host. Broken pipe"},
             "the connection was lost: it went off or rebooted",
         ),
+        (
+            {"msg": 'Task failed: Data could not be sent to remote host "10.0.0.7". Make sure this host can be reached:'},
+            "the connection was lost: it went off or rebooted",
+        ),
+        (
+            {"msg": "Control socket connect(/root/.ansible/cp/1): Connection refused\nTimeout, server h not responding."},
+            "no answer to ssh: the connection timed out",
+        ),
         ({}, "the task failed and gave no reason"),
         (None, "the task failed and gave no reason"),
         ("no mapping at all", "no mapping at all"),
