@@ -236,8 +236,9 @@ def _static(pool: PoolPlan) -> Iterator[Slot]:
 
 
 def _partitions(scheduler: Slurm) -> dict[str, SlurmPartition]:
+    only = len(scheduler.partitions) == 1
     return {
-        name: SlurmPartition(pools=tuple(part.pools), default=part.default, max_hours=part.max_hours)
+        name: SlurmPartition(pools=tuple(part.pools), default=part.default or only, max_hours=part.max_hours)
         for name, part in sorted(scheduler.partitions.items())
     }
 

@@ -1,0 +1,144 @@
+"""The real slurmctld of Debian 13 on the files that plans are rendered to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from rackwright import paths
+from rackwright.catalogue.load import load as load_catalogue
+from rackwright.cli.cluster import open_cluster
+from rackwright.lab.up import image
+from rackwright.plan.build import build
+from rackwright.render import slurm as render
+from rackwright.spec.load import load
+from tests.doubles import big_spec
+from tests.doubles.slurmctld import Slurmctld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rackwright.plan.model import Plan, SlurmPlan
+
+CLUSTERS = paths.repository() / "clusters"
+NODES, UNIT = 3072, 32
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    if os.geteuid() != 0:
+        pytest.skip("namespaces and mounts need root")
+    if not (image() / "usr/sbin/slurmctld-wlm").exists():
+        pytest.skip(f"no slurmctld in the image at {image()}; `make setup` makes it")
+    made = tmp_path / "root"
+    made.mkdir()
+    return made
+
+
+def without_database(slurm: SlurmPlan) -> SlurmPlan:
+    """A slurmctld whose database never answered does not start; the roles' tests have one."""
+    return slurm.model_copy(update={"accounting": None})
+
+
+@contextlib.contextmanager
+def running(folder: Path, plan: Plan, change: tuple[str, str] = ("", "")) -> Iterator[Slurmctld]:
+    slurm = without_database(plan.slurm["main"])
+    files = render.files(slurm)
+    if change[0]:
+        assert change[0] in files["slurm.conf"]
+        files["slurm.conf"] = files["slurm.conf"].replace(*change)
+    with Slurmctld(image().resolve(), folder, slurm.controllers[0]) as controller:
+        controller.lay_out(files, (name for pool in plan.pools.values() for name in pool.slots))
+        yield controller
+
+
+def example(name: str) -> Plan:
+    return open_cluster(CLUSTERS / f"{name}.yaml").plan
+
+
+def big(folder: Path) -> Plan:
+    path = big_spec.write(folder, NODES)
+    values = yaml.safe_load(path.read_text())
+    values["pools"]["head"] = {
+        "site": "hall",
+        "platform": "cpu-1u",
+        "nodes": {"static": 1},
+        "image": "dgx",
+        "roles": ["slurm-controller"],
+    }
+    values["images"]["dgx"]["slurm"] = "24.11"
+    values["sites"]["hall"]["racks"]["per_row"] += 1
+    values["schedulers"] = {
+        "main": {"kind": "slurm", "sites": ["hall"], "partitions": {"all": {"pools": ["node"]}}}
+    }
+    path.write_text(yaml.safe_dump(values))
+    return build(load(path), load_catalogue(), None)[0]
+
+
+def switches(controller: Slurmctld) -> dict[str, str]:
+    return {switch["SwitchName"]: switch["Nodes"] for switch in controller.show("topology")}
+
+
+def wrong(log: str) -> list[str]:
+    """Errors that are neither of a first start nor of what Debian and this test leave out."""
+    first = ("state file", "state save file", "plugstack.conf", "but not stored")
+    return [line for line in log.splitlines() if "error:" in line and not any(one in line for one in first)]
+
+
+@pytest.mark.lab
+def test_the_lab(folder: Path) -> None:
+    with running(folder, example("lab")) as controller:
+        assert wrong(controller.start()) == []
+        nodes = {node["NodeName"]: node for node in controller.show("nodes")}
+        assert list(nodes) == ["node-001", "node-002", "node-003"]
+        assert {(node["CPUTot"], node["RealMemory"], node["Gres"]) for node in nodes.values()} == {
+            ("2", "900", "(null)")
+        }
+        (partition,) = controller.show("partitions")
+        assert (partition["PartitionName"], partition["Default"]) == ("all", "YES")
+        assert switches(controller) == {"node-su01": "node-[001-003]", "spine-hall": "node-[001-003]"}
+        told = controller.run("scontrol", "show", "config")
+        for setting in ("SlurmdTimeout           = 10 sec", "ReturnToService         = 1", "cred_expire=5"):
+            assert setting in told
+
+
+@pytest.mark.lab
+def test_a_hall_of_dgx_h100_of_which_one_unit_is_delivered(folder: Path) -> None:
+    with running(folder, example("onprem-dgx-h100")) as controller:
+        assert wrong(controller.start()) == []
+        nodes = controller.show("nodes")
+        assert [node["NodeName"] for node in nodes] == [f"h100-{number:03d}" for number in range(1, 33)]
+        assert {(node["CPUTot"], node["Gres"]) for node in nodes} == {("224", "gpu:h100:8")}
+        (partition,) = controller.show("partitions")
+        assert partition["Nodes"] == "h100-[001-127]"
+        assert switches(controller) == {
+            "h100-su01": "h100-[001-032]",
+            "h100-su02": "h100-[033-064]",
+            "h100-su03": "h100-[065-096]",
+            "h100-su04": "h100-[097-127]",
+            "spine-hall-a": "h100-[001-127]",
+        }
+
+
+@pytest.mark.lab
+def test_3072_nodes(folder: Path, tmp_path: Path) -> None:
+    with running(folder, big(tmp_path / "spec")) as controller:
+        assert wrong(controller.start()) == []
+        nodes = controller.show("nodes")
+        assert len(nodes) == NODES
+        assert {node["Gres"] for node in nodes} == {"gpu:h100:8"}
+        assert len(switches(controller)) == NODES // UNIT + 1
+
+
+@pytest.mark.lab
+def test_a_key_that_it_does_not_know_keeps_it_from_starting(folder: Path) -> None:
+    with running(folder, example("lab"), ("ReturnToService=", "ReturnToServise=")) as controller:
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            controller.start()
+        assert "unrecognized key: ReturnToServise" in failed.value.stderr
