@@ -1,10 +1,55 @@
-"""The group that all commands on fabrics belong to."""
+"""The group that all commands on fabrics belong to, and how they find the fabric that is meant."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+from rackwright.errors import UsageError
+from rackwright.findings import did_you_mean
+
+if TYPE_CHECKING:
+    from rackwright.plan.model import Plan
 
 
 @click.group()
 def command() -> None:
     """Switches and cables of a fabric."""
+
+
+def fabrics_of(plan: Plan, asked: str | None) -> list[str]:
+    """The fabric that was asked for, or all that have cables.
+
+    Raises:
+        UsageError: none of that name has cables.
+    """
+    if asked is None:
+        return list(plan.cabling)
+    if asked in plan.cabling:
+        return [asked]
+    raise UsageError(
+        f"no fabric {asked} has cables",
+        where="--fabric",
+        got=asked,
+        expected=", ".join(plan.cabling) or "a spec with an InfiniBand or Ethernet fabric",
+        hint=did_you_mean(asked, plan.cabling),
+    )
+
+
+def one_infiniband(plan: Plan, asked: str | None) -> str:
+    """The InfiniBand fabric that was asked for, or the only one.
+
+    Raises:
+        UsageError: there are none, or several.
+    """
+    found = [name for name in fabrics_of(plan, asked) if plan.fabrics[name].kind == "infiniband"]
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        "this is of one InfiniBand fabric",
+        where="--fabric",
+        got=", ".join(found) or f"{asked or 'no fabric'} of kind infiniband",
+        expected="one",
+        hint="name one of them: --fabric" if found else "",
+    )

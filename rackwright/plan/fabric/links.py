@@ -8,7 +8,7 @@ first ports, uplinks its last ones. All switches are numbered from 1 in their ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rackwright.plan.fabric.frame import Frame
     from rackwright.plan.fabric.model import CablingPlan
 
-    Column = NDArray[np.int64]
+Column: TypeAlias = "NDArray[np.int64]"
 
 RAIL, NODE, MANAGER, LEAF, SPINE, CORE = "rail", "node", "manager", "leaf", "spine", "core"
 

@@ -1,0 +1,139 @@
+"""`rackwright fabric export`: the cables of a spec in the form that somebody else reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright import canonical
+from rackwright.cli import frame
+from rackwright.cli.cluster import open_cluster
+from rackwright.cli.fabric_group import command, fabrics_of, one_infiniband
+from rackwright.errors import GOOD, UsageError
+from rackwright.plan.fabric.cables import cables
+from rackwright.render.fabric import cutsheet, ibnetdiscover, netbox
+from rackwright.render.fabric.network import network
+from rackwright.render.slurm import files as slurm_files
+from rackwright.render.topology_yaml import topology_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from rackwright.cli.cluster import Cluster
+    from rackwright.cli.output import Console
+    from rackwright.plan.fabric.cables import Cable
+    from rackwright.plan.model import SlurmPlan
+
+SCHEMA = "rackwright/fabric-export/1"
+
+
+def _cables(cluster: Cluster, fabric: str | None) -> list[Cable]:
+    return [cable for name in fabrics_of(cluster.plan, fabric) for cable in cables(cluster.plan, name)]
+
+
+def _cutsheet(cluster: Cluster, fabric: str | None) -> dict[str, str]:
+    return {"cutsheet.csv": cutsheet.write(_cables(cluster, fabric))}
+
+
+def _ibnetdiscover(cluster: Cluster, fabric: str | None) -> dict[str, str]:
+    name = one_infiniband(cluster.plan, fabric)
+    return {"ibnetdiscover.txt": ibnetdiscover.write(network(cluster.plan, name))}
+
+
+def _netbox(cluster: Cluster, fabric: str | None) -> dict[str, str]:
+    found = _cables(cluster, fabric)
+    return {
+        "cables.csv": netbox.cables(found),
+        "devices.csv": netbox.devices(found, _sites(cluster, fabric), _models(cluster, fabric)),
+        "interfaces.csv": "".join(_interfaces(cluster, fabric)),
+    }
+
+
+def _interfaces(cluster: Cluster, fabric: str | None) -> Iterator[str]:
+    """One table over fabrics of different kinds: the header once."""
+    for number, name in enumerate(fabrics_of(cluster.plan, fabric)):
+        one = cluster.plan.fabrics[name]
+        kind = f"infiniband-{one.speed}" if one.kind == "infiniband" else "other"
+        header, _, rows = netbox.interfaces(cables(cluster.plan, name), kind).partition("\n")
+        yield rows if number else f"{header}\n{rows}"
+
+
+def _sites(cluster: Cluster, fabric: str | None) -> str:
+    plan = cluster.plan
+    names = fabrics_of(plan, fabric)
+    return ",".join(sorted({plan.pools[pool].site for name in names for pool in plan.cabling[name].places}))
+
+
+def _models(cluster: Cluster, fabric: str | None) -> dict[str, tuple[str, str]]:
+    """Role → maker and model of its switches, where all fabrics asked for are of the same."""
+    used = {cluster.plan.cabling[name].switch for name in fabrics_of(cluster.plan, fabric)} - {None}
+    if len(used) != 1:
+        return {}
+    entry = cluster.catalogue.switches[str(used.pop())]
+    return dict.fromkeys(("leaf", "spine", "core"), (entry.maker, entry.title))
+
+
+def _slurm_conf(cluster: Cluster, _: str | None) -> dict[str, str]:
+    return {"topology.conf": slurm_files(_slurm(cluster))["topology.conf"]}
+
+
+def _slurm_yaml(cluster: Cluster, _: str | None) -> dict[str, str]:
+    return {"topology.yaml": topology_yaml(_slurm(cluster))}
+
+
+def _slurm(cluster: Cluster) -> SlurmPlan:
+    found = cluster.plan.slurm
+    if len(found) != 1:
+        raise UsageError(
+            "a topology is written for one scheduler",
+            where=str(cluster.loaded.path),
+            got=", ".join(found) or "no scheduler of kind slurm",
+            expected="one",
+        )
+    return next(iter(found.values()))
+
+
+FORMS: Mapping[str, Callable[[Cluster, str | None], dict[str, str]]] = {
+    "cutsheet": _cutsheet,
+    "ibnetdiscover": _ibnetdiscover,
+    "netbox": _netbox,
+    "slurm-conf": _slurm_conf,
+    "slurm-yaml": _slurm_yaml,
+}
+"""Form → its files; the first is the one that is printed."""
+
+
+@frame.command(
+    "export",
+    group=command,
+    example="rackwright fabric export clusters/onprem-dgx-h100.yaml --as cutsheet --out cabling\n"
+    "rackwright fabric export clusters/onprem-dgx-h100.yaml --as ibnetdiscover --fabric compute",
+)
+@click.argument("spec", type=frame.SPEC)
+@click.option("--as", "wanted", type=click.Choice(list(FORMS)), required=True, help="The form.")
+@click.option("--fabric", help="Of one fabric only; ibnetdiscover has but one.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write all files of the form into this folder; without it the first is printed.",
+)
+def export_command(console: Console, spec: Path, *, wanted: str, fabric: str | None, out: Path | None) -> int:
+    """Write the cables of SPEC, or the topology that follows from its units, in one form.
+
+    The lock is read and never written: a spec that was not planned as it stands is refused.
+    """
+    cluster = open_cluster(spec)
+    cluster.refuse_stale()
+    files = FORMS[wanted](cluster, fabric)
+    for name, text in files.items():
+        if out is not None:
+            canonical.write_atomic(out / name, text)
+    said = {name: text if out is None else str(out / name) for name, text in files.items()}
+    first = next(iter(files.values())).removesuffix("\n")
+    console.result(
+        {"schema": SCHEMA, "as": wanted, "files": said}, first if out is None else "\n".join(said.values())
+    )
+    return GOOD

@@ -1,0 +1,122 @@
+"""Import files of NetBox: devices and cables as CSV, in the columns of its bulk import.
+
+Source: NetBox documentation, models DCIM device and cable (import forms ``side_a_*``, ``side_b_*``).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from rackwright.plan.racks import rack_name
+from rackwright.render.fabric.wires import Wire, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rackwright.plan.fabric.cables import Cable, End
+
+FORM = "NetBox import file of cables"
+INTERFACE = "dcim.interface"
+CABLES = (
+    "side_a_device",
+    "side_a_type",
+    "side_a_name",
+    "side_b_device",
+    "side_b_type",
+    "side_b_name",
+    "type",
+    "status",
+    "label",
+    "length",
+    "length_unit",
+)
+DEVICES = ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face")
+INTERFACES = ("device", "name", "type", "enabled")
+TYPES = {
+    "copper": "dac-passive",
+    "multimode": "mmf",
+    "singlemode": "smf",
+    "singlemode-500m": "smf",
+    "too-long": "smf",
+    "": "",
+}
+"""Kind of a cable → choice of NetBox."""
+
+
+def cables(found: Iterable[Cable]) -> str:
+    """The import file of cables."""
+    return _csv(CABLES, (_cable(cable) for cable in found))
+
+
+def _cable(cable: Cable) -> tuple[object, ...]:
+    label = f"{cable.a.device}:{cable.a.port}"
+    length = ("", "") if cable.length_m is None else (cable.length_m, "m")
+    ends = (side for end in (cable.a, cable.z) for side in (end.device, INTERFACE, end.port))
+    return (*ends, TYPES[cable.kind], "planned", label, *length)
+
+
+def devices(found: Iterable[Cable], site: str, models: Mapping[str, tuple[str, str]]) -> str:
+    """The import file of devices.
+
+    Args:
+        found: cables, whose ends they are.
+        site: that all stand in.
+        models: role → maker and model.
+    """
+    ends: dict[str, tuple[str, End]] = {}
+    for cable in found:
+        ends[cable.a.device] = (cable.roles[0], cable.a)
+        ends[cable.z.device] = (cable.roles[1], cable.z)
+    rows = (_device(site, role, end, models) for _, (role, end) in sorted(ends.items()))
+    return _csv(DEVICES, rows)
+
+
+def _device(site: str, role: str, end: End, models: Mapping[str, tuple[str, str]]) -> tuple[object, ...]:
+    maker, model = models.get(role, ("", ""))
+    rack = ("", "", "") if end.spot is None else (rack_name(*end.spot[:2]), end.spot.unit, "front")
+    return (end.device, role, maker, model, "planned", site, *rack)
+
+
+def interfaces(found: Iterable[Cable], kind: str) -> str:
+    """The import file of interfaces.
+
+    Args:
+        found: cables, which end in them.
+        kind: choice of NetBox for all of them: ``infiniband-ndr``, ``other``.
+    """
+    ends = sorted({(end.device, end.port) for cable in found for end in (cable.a, cable.z)})
+    return _csv(INTERFACES, ((*end, kind, "true") for end in ends))
+
+
+def _csv(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    text = io.StringIO()
+    sheet = csv.writer(text, lineterminator="\n")
+    sheet.writerow(header)
+    sheet.writerows(rows)
+    return text.getvalue()
+
+
+def read(text: str, where: str) -> list[Wire]:
+    """The cables of an import file, by their ends.
+
+    Args:
+        text: the file.
+        where: its path, for errors only.
+
+    Raises:
+        FormUnreadable: columns are missing, or a cable that ends in something else than interfaces.
+    """
+    lines = csv.DictReader(io.StringIO(text))
+    missing = set(CABLES[:6]) - set(lines.fieldnames or ())
+    if missing:
+        raise unreadable(FORM, f"{where}:1", f"no {', '.join(sorted(missing))}", ",".join(CABLES))
+    return list(_wires(lines, where))
+
+
+def _wires(lines: Iterable[Mapping[str, str]], where: str) -> Iterator[Wire]:
+    for number, line in enumerate(lines, 2):
+        if {line["side_a_type"], line["side_b_type"]} != {INTERFACE}:
+            raise unreadable(FORM, f"{where}:{number}", line["side_b_type"] or "nothing", INTERFACE)
+        yield Wire(line["side_a_device"], line["side_a_name"], line["side_b_device"], line["side_b_name"])

@@ -1,0 +1,178 @@
+"""An InfiniBand network as its tools see it: devices with GUIDs and descriptions, their ports and links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from rackwright.errors import UsageError
+from rackwright.plan.fabric.cables import Roster, switch_name
+from rackwright.plan.fabric.links import CORE, LEAF, MANAGER, NODE, RAIL, SPINE, links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from rackwright.plan.fabric.links import Links
+    from rackwright.plan.model import Plan
+
+SPEEDS = {100.0: "4xEDR", 200.0: "4xHDR", 400.0: "4xNDR", 800.0: "4xXDR", 1600.0: "8xXDR"}
+"""Rate of a link in Gb/s → width and speed as ibnetdiscover writes them (InfiniBand roadmap)."""
+_KINDS = {LEAF: 1, SPINE: 2, CORE: 3, RAIL: 4}
+
+
+class Device(NamedTuple):
+    """A switch, or one adapter of a node."""
+
+    id: str
+    """``S-`` or ``H-`` and its node GUID."""
+    name: str
+    """Its node description; ``h100-001 HCA-3`` is the adapter of the third rail."""
+    ports: int
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether it is a switch."""
+        return self.id[0] == "S"
+
+    @property
+    def guid(self) -> str:
+        """16 hex digits."""
+        return self.id[2:]
+
+
+class Plug(NamedTuple):
+    """One port of a device."""
+
+    device: str
+    """Its id."""
+    port: int
+
+
+class Link(NamedTuple):
+    """What hangs on a port."""
+
+    peer: Plug
+    speed: str
+    """``4xNDR``; empty where it was not told."""
+
+
+@dataclass(slots=True)
+class Network:
+    """Devices and links, by id; each link stands under both of its plugs."""
+
+    devices: dict[str, Device] = field(default_factory=dict)
+    links: dict[Plug, Link] = field(default_factory=dict)
+
+    def join(self, one: Plug, other: Plug, speed: str) -> None:
+        """A cable between two ports."""
+        self.links[one], self.links[other] = Link(other, speed), Link(one, speed)
+
+
+def hca_name(node: str, rail: int) -> str:
+    """Description of a node's adapter on a rail, counted from 1."""
+    return f"{node} HCA-{rail}"
+
+
+def split_port(port: int, lane: int, breakout: int) -> int:
+    """A port of a switch as its subnet manager counts them: each tail of a breakout is one."""
+    return (port - 1) * breakout + max(lane, 1)
+
+
+def switch_guid(role: str, plane: int, number: int) -> str:
+    """GUID of a switch in simulation; the real one is known when it is delivered."""
+    return f"025257{_KINDS[role]:02x}{plane:02x}{number:06x}"
+
+
+def hca_guid(place: int, rail: int) -> str:
+    """GUID of a node's adapter in simulation: its place and rail; its ports' are the next ones."""
+    return f"025258{place:06x}{rail:02x}00"
+
+
+def manager_guid(uplink: int) -> str:
+    """GUID of an adapter of the fabric manager in simulation."""
+    return f"025259{uplink:08x}00"
+
+
+def network(plan: Plan, fabric: str, planes: Iterable[int] | None = None) -> Network:
+    """The network that a fabric's cables make.
+
+    Args:
+        plan: the plan.
+        fabric: name of an InfiniBand fabric.
+        planes: which of its planes; None for all.
+
+    Raises:
+        UsageError: no InfiniBand, or links of a rate that has no name there.
+    """
+    roster = Roster(plan, fabric)
+    if plan.fabrics[fabric].kind != "infiniband":
+        raise UsageError(
+            f"fabric {fabric} has no GUIDs and no subnet manager",
+            where=f"fabrics.{fabric}",
+            got=plan.fabrics[fabric].kind,
+            expected="infiniband",
+        )
+    wanted = None if planes is None else set(planes)
+    made = Network()
+    for some in links(roster.cabling):
+        if wanted is None or some.plane in wanted:
+            _add(made, roster, some)
+    return made
+
+
+def _add(made: Network, roster: Roster, some: Links) -> None:
+    breakout = roster.cabling.tree.breakout if roster.cabling.tree else 1
+    lower, upper = (_plugs(made, roster, role, some.plane) for role in some.roles)
+    shared = some.roles[0] in {NODE, MANAGER}
+    speed = _speed(roster.cabling.rate_gbps * (1 if shared else breakout))
+    columns = (some.lower, some.lower_port, some.lower_lane, some.upper, some.upper_port, some.upper_lane)
+    for a, port, lane, z, other, tail in zip(*(one.tolist() for one in columns), strict=True):
+        made.join(lower(a, port, lane), upper(z, other, tail), speed)
+
+
+def _speed(gbps: float) -> str:
+    if gbps not in SPEEDS:
+        raise UsageError(
+            "InfiniBand has no name for links of this rate",
+            got=f"{gbps:g} Gb/s",
+            expected=", ".join(f"{rate:g}" for rate in SPEEDS),
+        )
+    return SPEEDS[gbps]
+
+
+def _plugs(made: Network, roster: Roster, role: str, plane: int) -> Callable[[int, int, int], Plug]:
+    """What makes a plug of number, port and lane; it adds the device when it first comes."""
+    tree = roster.cabling.tree
+    if role == NODE:
+        ports = tree.planes * tree.links_per_nic if tree else 1
+
+        def of_node(place: int, rail: int, lane: int) -> Plug:
+            name, id_ = hca_name(roster.nodes[place][0], rail), f"H-{hca_guid(place, rail)}"
+            made.devices.setdefault(id_, Device(id_, name, ports))
+            return Plug(id_, max(lane, 1))
+
+        return of_node
+    if role == MANAGER:
+
+        def of_manager(_: int, uplink: int, lane: int) -> Plug:
+            id_ = f"H-{manager_guid(uplink)}"
+            ports = tree.planes if tree else 1
+            made.devices.setdefault(id_, Device(id_, hca_name(roster.manager(), uplink), ports))
+            return Plug(id_, max(lane, 1))
+
+        return of_manager
+    return _of_switch(made, roster, role, plane)
+
+
+def _of_switch(made: Network, roster: Roster, role: str, plane: int) -> Callable[[int, int, int], Plug]:
+    tree, tier = roster.cabling.tree, roster.tier(role, plane)
+    breakout = tree.breakout if tree else 1
+    ports = tree.ports * breakout if tree else max(roster.nodes, default=0) + 1
+
+    def of_switch(number: int, port: int, lane: int) -> Plug:
+        id_ = f"S-{switch_guid(role, plane, number)}"
+        if id_ not in made.devices:
+            made.devices[id_] = Device(id_, switch_name(roster.fabric, tier, number), ports)
+        return Plug(id_, split_port(port, lane, breakout))
+
+    return of_switch
