@@ -1,0 +1,95 @@
+"""A fleet against itself: from eight on, one-sided, and silent where all are slow together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
+from rackwright.validate.model import Unit
+from rackwright.verdict import fleet
+from rackwright.verdict.model import Kind, Value
+from tests.doubles import runs
+from tests.doubles.judging import named, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.doubles.judging import Case
+
+SPEEDS = st.floats(9.5, 10.5)
+
+
+def _by_name(values: list[float]) -> dict[str, float]:
+    return {f"n{number}": value for number, value in enumerate(values)}
+
+
+@given(values=st.lists(st.floats(0, 1e6), max_size=fleet.FEWEST - 1))
+def test_fewer_than_eight_blame_nobody(values: list[float]) -> None:
+    assert fleet.outliers(_by_name(values)) == frozenset()
+
+
+@given(values=st.lists(SPEEDS, min_size=fleet.FEWEST, max_size=40))
+def test_who_is_near_the_median_is_never_blamed(values: list[float]) -> None:
+    assert fleet.outliers(_by_name(values)) == frozenset()
+
+
+@given(values=st.lists(SPEEDS, min_size=fleet.FEWEST, max_size=40), slow=st.floats(0, 5))
+def test_one_far_below_is_found_and_one_far_above_is_not(values: list[float], slow: float) -> None:
+    found = fleet.outliers({**_by_name(values), "slow": slow, "fast": 1000.0})
+    assert found == {"slow"}
+
+
+@given(values=st.lists(st.floats(1, 1e6), min_size=fleet.FEWEST, max_size=40), power=st.integers(-9, 9))
+def test_the_unit_makes_no_difference(values: list[float], power: int) -> None:
+    scaled = [value * 2.0**power for value in values]
+    assert fleet.outliers(_by_name(scaled)) == fleet.outliers(_by_name(values))
+
+
+def test_a_rail_far_below_the_nodes_best_is_found() -> None:
+    assert fleet.below_best({"r0": 100.0, "r1": 95.0, "r2": 70.0}) == {"r2"}
+    assert fleet.below_best({}) == frozenset()
+
+
+@pytest.fixture
+def eight(case_of: Callable[[runs.World | str], Case]) -> Case:
+    slow = {"node-003": 5.0}
+    return case_of(replace(runs.fleet(8), gflops=slow, rails=1))
+
+
+def test_slow_node_of_eight_fails_without_any_figure(eight: Case) -> None:
+    found = eight.verdict()
+    assert reason(named(found, "node-003"), "fleet-outlier").value is Value.FAIL
+    failed = {one.name for one in found.subjects if one.verdict is Value.FAIL}
+    assert failed == {"node-003", "hall"}
+    assert "fleet-outlier" not in found.not_applicable
+
+
+def _figure(case: Case, at_least: float) -> Case:
+    more = Expectation(
+        key=Key(name="gflops", check="matrix"),
+        unit=Unit.GFLOPS,
+        at_least=at_least,
+        nominal=at_least,
+        provenance=Provenance.OPERATOR,
+        source="a test",
+    )
+    known = case.expectations.expectations
+    return replace(case, expectations=Expectations(expectations=(*known, more)))
+
+
+def test_where_the_whole_fleet_is_below_the_figure_no_node_is_blamed(eight: Case) -> None:
+    found = _figure(eight, 20.0).verdict()
+    assert reason(named(found, "hall"), "fleet-common").value is Value.FAIL
+    assert {one.verdict for one in found.subjects if one.kind is Kind.NODE} == {Value.NOT_RUN}
+
+
+def test_figure_blames_the_node_that_misses_it(eight: Case) -> None:
+    found = _figure(eight, 8.0).verdict()
+    assert reason(named(found, "node-003"), "speed").value is Value.FAIL
+    assert reason(named(found, "node-001"), "speed").value is Value.PASS
+    assert "matrix: gflops" not in found.not_judged
