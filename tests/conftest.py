@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from rackwright.catalogue.load import Catalogue
 
+pytest_plugins = ["tests.hosts.fixtures"]  # one lab for all tests on hosts, whichever folder they lie in
+
 _NOWHERE = Path("spec.yaml")
 
 
