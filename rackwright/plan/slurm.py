@@ -67,10 +67,7 @@ def ambiguous(spec: ClusterSpec, catalogue: Catalogue) -> Iterator[Finding]:
 
 def _releases(spec: ClusterSpec, catalogue: Catalogue, name: str, scheduler: Slurm) -> Iterator[Finding]:
     first: tuple[str, str] | None = None
-    for pool_name in pools_of(spec, scheduler):
-        image = spec.pools[pool_name].image
-        if image not in spec.images:
-            continue  # another rule's finding
+    for image, pool_name in _images(spec, scheduler).items():
         found = release(spec, catalogue, spec.pools[pool_name])
         if found is None:
             yield _unknown(spec, catalogue, image, pool_name)
@@ -86,6 +83,12 @@ def _releases(spec: ClusterSpec, catalogue: Catalogue, name: str, scheduler: Slu
                 hint="give their images the same `slurm`, or the sites schedulers of their own",
                 source=_ONE_RELEASE,
             )
+
+
+def _images(spec: ClusterSpec, scheduler: Slurm) -> dict[str, str]:
+    """Image → the last pool that has it; one that is not there is another rule's finding."""
+    images = {spec.pools[pool].image: pool for pool in pools_of(spec, scheduler)}
+    return {image: pool for image, pool in images.items() if image in spec.images}
 
 
 def _unknown(spec: ClusterSpec, catalogue: Catalogue, image: str, pool: str) -> Finding:

@@ -51,6 +51,7 @@ class Hall:
     held: frozenset[int] = frozenset()
     undelivered: frozenset[int] = frozenset()
     with_zone: bool = False
+    with_slurm: bool = False
     told: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -92,6 +93,7 @@ class Hall:
             "sites": {"hall-a": self._site()} | zone,
             "pools": {"gpu-node": self._pool()} | ({"cloud": cloud} if self.with_zone else {}),
             "fabrics": {"compute": _rails("10.66.0.0/15")},
+            "schedulers": {"main": _slurm()} if self.with_slurm else {},
         }
 
     def _site(self) -> object:
@@ -124,6 +126,10 @@ class Hall:
 def _asset(number: int, state: str) -> str:
     mac = f"{number >> 8:02x}:{number & 255:02x}"
     return f"gpu-node-{number:03d},SN{number:05d},,02:00:00:00:{mac},02:00:00:01:{mac},,{state}"
+
+
+def _slurm() -> object:
+    return {"kind": "slurm", "sites": ["hall-a"], "partitions": {"all": {"pools": ["gpu-node"]}}}
 
 
 def _zone() -> object:

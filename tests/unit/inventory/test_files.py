@@ -131,6 +131,17 @@ def test_ansible_reads_the_same_hosts_groups_and_variables_without_a_warning(hal
     assert [rail["address"] for rail in variables["rackwright_rails"]] == ["10.66.0.16/16", "10.67.0.16/16"]
 
 
+def test_groups_say_who_does_what_in_slurm(hall: Hall, out: Path) -> None:
+    assert not [group for group in files.dynamic(_write(hall, out)) if group.startswith("slurm_")]
+    hall.with_slurm = True
+    _write(hall, out)
+    theirs = json.loads(_ansible(out, "ansible-inventory", "--list").stdout)
+    assert theirs["slurm_nodes"]["hosts"] == [ONE, TWO, "gpu-node-003"]
+    assert theirs["slurm_controllers"]["hosts"] == [ONE]
+    assert "slurm_accounting" not in theirs
+    assert theirs["_meta"]["hostvars"][TWO]["rackwright_scheduler"] == "main"
+
+
 def test_ansible_connects_to_no_host_without_a_key(hall: Hall, out: Path) -> None:
     for log in hall.consoles.iterdir():
         log.unlink()
