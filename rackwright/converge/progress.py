@@ -173,7 +173,7 @@ class Live:
     def task(self, event: TaskEvent) -> None:
         """Move the bar; a failure stays on the screen."""
         if event.cause is not None and event.outcome.value != "ignored":
-            self._progress.console.print(failure_line(event), markup=False, style="red")
+            self._progress.console.print(failure_line(event), markup=False, highlight=False, style="red")
         if event.shard in self._rows:
             self._progress.update(self._rows[event.shard], left=event.task)
         self._progress.update(
@@ -185,12 +185,12 @@ class Live:
 
     def diff(self, text: str) -> None:
         """As Ansible has it."""
-        self._progress.console.print(text, markup=False)
+        self._progress.console.print(text, markup=False, highlight=False)
 
     def end(self, shard: Shard, report: ShardReport) -> None:
         """Take its line away and say how it ended."""
         self._progress.remove_task(self._rows.pop(shard.name))
-        self._progress.console.print(end_line(shard, report), markup=False)
+        self._progress.console.print(end_line(shard, report), markup=False, highlight=False)
 
     def close(self) -> None:
         """Take the display away."""
