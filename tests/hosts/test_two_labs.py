@@ -12,7 +12,7 @@ from rackwright.lab import parts
 from tests.hosts.lab import write_spec
 
 if TYPE_CHECKING:
-    from tests.hosts.conftest import MakeLab
+    from tests.hosts.fixtures import MakeLab
     from tests.hosts.lab import Lab
 
 pytestmark = pytest.mark.lab
