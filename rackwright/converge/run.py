@@ -73,7 +73,6 @@ class _Run:
                 done.result()
 
     def _shard(self, phase: Phase, shard: Shard) -> None:
-        self.tally.begin(shard)
         if not self._begins(shard):
             self.tally.close(shard, self._report(phase, shard, None))
             return
@@ -155,7 +154,7 @@ class _Run:
         """Empty where a runner came to its end, though hosts may have failed."""
         if ending is None:
             return self.stopping
-        if ending.status in _ENDED_BY_ITSELF and not self.tally.problem:
+        if ending.status == 0 or (ending.status in _HOSTS_FAILED and not self.tally.problem):
             return _OUT_OF_HOSTS if ending.out_of_hosts else ""
         failed, hosts = self.tally.failed(shard), len(shard.hosts)
         if ending.status == shard_run.STOPPED and failed > self.settings.may_fail(shard):
@@ -165,8 +164,8 @@ class _Run:
 
 
 _OUT_OF_HOSTS = "the playbook ended early: it goes no further when a host of these fails"
-_ENDED_BY_ITSELF = frozenset({0, 2, 3, 4})
-"""All went well, or hosts failed or were unreachable (ansible-core, task_queue_manager)."""
+_HOSTS_FAILED = frozenset({2, 3, 4})
+"""Exit statuses for failed and unreachable hosts (ansible-core, task_queue_manager)."""
 
 
 def converge(
@@ -186,9 +185,8 @@ def converge(
         OSError: the events or the report could not be written.
     """
     started, begun = datetime.now(UTC), time.monotonic()
-    tally = Tally()
-    hosts = [name for phase in asked.phases for shard in phase.shards for name in shard.hosts]
-    estimate = Estimate.of(tally, record.last(settings.folder), hosts)
+    tally = Tally.of(shard for phase in asked.phases for shard in phase.shards)
+    estimate = Estimate.of(tally, record.last(settings.folder), tally.hosts)
     show = display(estimate, tell, quiet=quiet)
     try:
         with record.EventLog(settings.folder) as log:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 STOPPED = 99
 """Exit status of `ansible-playbook` that was interrupted (ansible-core, cli/__init__.py)."""
+_KILLED = -1
 KEPT_RUNS = 5
 """Artefacts of so many runs of a shard stay."""
 _PRIVATE = 0o700
@@ -114,12 +115,19 @@ def run(shard: Shard, settings: Settings, ident: str, on_event: OnEvent) -> Endi
         settings: of the run.
         ident: names this run's artefacts.
         on_event: gets each of the runner's events, in a thread of its own per shard.
+
+    Raises:
+        OSError: `on_event` raised it; the playbook has come to its end.
     """
     errors: list[str] = []
     kinds: set[str] = set()
+    refused: list[OSError] = []
 
     def take(raw: dict[str, Any]) -> bool:
-        on_event(raw)
+        try:
+            on_event(raw)
+        except OSError as error:
+            refused.append(error)  # ansible-runner would pass over it
         kinds.add(str(raw.get("event")))
         errors.extend(_errors(raw))
         return False  # a result may hold a secret: it is not kept
@@ -127,8 +135,10 @@ def run(shard: Shard, settings: Settings, ident: str, on_event: OnEvent) -> Endi
     begun = time.monotonic()
     runner = Runner(config=_config(shard, settings, ident), event_handler=take)
     runner.run()
+    if refused:
+        raise refused[0]
     return Ending(
-        status=int(runner.rc),
+        status=_KILLED if runner.rc is None else int(runner.rc),
         out_of_hosts="playbook_on_no_hosts_remaining" in kinds,
         said=errors[-1] if errors else "",
         seconds=time.monotonic() - begun,

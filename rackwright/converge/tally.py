@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -69,10 +69,10 @@ class Tally:
     problem: Reason | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, shard: Shard) -> None:
-        """Know the hosts of a shard before anything is heard of them."""
-        with self._lock:
-            self.hosts.update({name: HostTally(shard.name) for name in shard.hosts})
+    @classmethod
+    def of(cls, shards: Iterable[Shard]) -> Tally:
+        """All hosts, before anything is heard of them; no other is added later."""
+        return cls({name: HostTally(shard.name) for shard in shards for name in shard.hosts})
 
     def add(self, event: TaskEvent) -> None:
         """Count one task; what fails before any host is spoken to is the run's own problem."""

@@ -62,11 +62,11 @@ def _ssh(text: str) -> dict[str, object]:
             "the connection was lost: it went off or rebooted",
         ),
         (
-            {"msg": 'Task failed: Data could not be sent to remote host "10.0.0.7". Make sure this host can be reached:'},
+            {"msg": 'Data could not be sent to remote host "10.0.0.7". Make sure this host can be'},
             "the connection was lost: it went off or rebooted",
         ),
         (
-            {"msg": "Control socket connect(/root/.ansible/cp/1): Connection refused\nTimeout, server h not responding."},
+            {"msg": "Control socket connect(cp/1): Connection refused\nTimeout, server h not responding."},
             "no answer to ssh: the connection timed out",
         ),
         ({}, "the task failed and gave no reason"),

@@ -65,8 +65,7 @@ def test_no_result_passes_into_an_event() -> None:
 
 
 def _tally(*raw: dict[str, Any]) -> Tally:
-    tally = Tally()
-    tally.begin(SHARD)
+    tally = Tally.of([SHARD])
     for one in raw:
         event = task_event(one, SHARD.name)
         assert event is not None
