@@ -135,6 +135,18 @@ def test_wrong_elements_are_counted(page: Page) -> None:
     assert "0 wrong elements." in told["all-reduce"]
 
 
+def test_of_several_values_at_a_size_the_lowest_counts(page: Page) -> None:
+    fallen = [
+        one.model_copy(update={"value": 1.5})
+        for one in SLOW.measurements.measurements
+        if one.unit is Unit.MBIT_S and one.context.collective == "all_reduce"
+    ]
+    risen = [one.model_copy(update={"value": 900.0}) for one in fallen]
+    panel = section(page(measuring([*SLOW.measurements.measurements, *fallen, *risen])), "bandwidth")
+    first = next(one for one in panel.all("figure") if one.all("h3")[0].text.startswith("all-reduce"))
+    assert {cell.split()[0] for row in rows(first.all("table")[0]) for cell in row[1:]} == {"1.5"}
+
+
 def test_a_single_size_has_bars_and_no_chart(page: Page) -> None:
     kept = [one for one in SLOW.measurements.measurements if one.context.size_bytes in {None, SIZES[-1]}]
     panel = section(page(measuring(kept)), "bandwidth").all("figure")[0]
