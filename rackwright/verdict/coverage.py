@@ -83,7 +83,7 @@ def _unknown(evidence: Evidence, check: str) -> Iterator[Judgement]:
 
 def _holes(evidence: Evidence, step: Step, blamed: set[str]) -> Iterator[Judgement]:
     """Values that a step's output should have given and did not."""
-    brought = [one for one in evidence.measurements.measurements if one.step == step.name]
+    brought = evidence.by_step.get(step.name, [])
     if not brought:
         yield from _of_step(evidence, step, f"{step.name} brought no value")
     elif not all(map(_is_whole, _groups(step, brought))):

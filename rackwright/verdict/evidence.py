@@ -88,6 +88,23 @@ class Evidence:
             found.setdefault(measurement.name, []).append(measurement)
         return found
 
+    @cached_property
+    def by_step(self) -> Mapping[str, list[Measurement]]:
+        """Step → all values that it brought."""
+        found: dict[str, list[Measurement]] = {}
+        for measurement in self.measurements.measurements:
+            found.setdefault(measurement.step, []).append(measurement)
+        return found
+
+    @cached_property
+    def of_node(self) -> Mapping[str | None, list[Measurement]]:
+        """Slot → values of it as a whole, on no rail."""
+        found: dict[str | None, list[Measurement]] = {}
+        for measurement in self.measurements.measurements:
+            if measurement.context.rail is None:
+                found.setdefault(measurement.context.node, []).append(measurement)
+        return found
+
     def of_check(self, check: str) -> list[Step]:
         """Steps of a check."""
         return [step for step in self.run.steps if step.check == check]

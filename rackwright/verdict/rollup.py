@@ -110,13 +110,9 @@ def _subject(evidence: Evidence, who: Who, judgements: list[Judgement]) -> Subje
 
 def _measurements(evidence: Evidence, who: Who, judgements: list[Judgement]) -> tuple[Measurement, ...]:
     """Those that reasons rest on, and a node's own that nothing judges."""
-    of_node = [
-        one
-        for one in evidence.measurements.measurements
-        if who.kind is Kind.NODE and one.context.node == who.name and one.context.rail is None
-    ]
+    own = evidence.of_node.get(who.name, []) if who.kind is Kind.NODE else []
     rest = [one for judgement in judgements for one in judgement.measurements]
-    return tuple({one.model_dump_json(): one for one in (*rest, *of_node)}.values())
+    return tuple({id(one): one for one in (*rest, *own)}.values())
 
 
 def _with_action(evidence: Evidence, who: Who, reason: Reason) -> Reason:

@@ -1,0 +1,100 @@
+"""Measurements of a run: placed on rails, held against who was asked, and nothing of what is not whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright.validate.measure import measure, understood
+from rackwright.validate.model import Completeness, Context, Ended, Measurements, Run, Step
+from tests.doubles import runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return runs.build(tmp_path / "run", "pass")
+
+
+def _measured(folder: Path, run: Run) -> Measurements:
+    return measure(run, lambda artefact: (folder / artefact.path).read_text(encoding="utf-8"))
+
+
+def _step(run: Run, name: str) -> Step:
+    return next(step for step in run.steps if step.name == name)
+
+
+def _text(folder: Path, step: Step) -> str:
+    assert step.stdout is not None
+    return (folder / step.stdout.path).read_text(encoding="utf-8")
+
+
+def test_interface_is_placed_on_its_rail(folder: Path) -> None:
+    found = _measured(folder, runs.load(folder)).measurements
+    carriers = {
+        (one.context.node, one.context.fabric, one.context.rail) for one in found if one.name == "carrier"
+    }
+    assert carriers == {(node, "compute", rail) for node in runs.WORLDS["pass"].nodes for rail in (0, 1)}
+
+
+def test_every_value_leads_back_to_its_step_and_file(folder: Path) -> None:
+    run = runs.load(folder)
+    for one in _measured(folder, run).measurements:
+        assert _step(run, one.step).stdout == one.artefact
+
+
+def test_context_of_the_step_completes_that_of_the_tool(folder: Path) -> None:
+    found = _measured(folder, runs.load(folder)).measurements
+    pair = next(one for one in found if one.step.endswith("compute-1/node-001+node-002/reverse"))
+    assert pair.context.over(Context()) == pair.context
+    assert (pair.context.node, pair.context.peer, pair.context.rail) == ("node-001", "node-002", 1)
+    assert pair.context.direction == "reverse"
+
+
+@pytest.mark.parametrize("name", ["links/node-001", "clock", "matrix/node-001", "collectives/compute-0"])
+def test_output_without_a_host_that_was_asked_is_incomplete(folder: Path, name: str) -> None:
+    run = runs.load(folder)
+    step = _step(run, name)
+    more = step.model_copy(update={"nodes": (*step.nodes, "node-009")})
+    parsed = understood(more, _text(folder, step), run)
+    assert (parsed.status, parsed.problem) == (Completeness.INCOMPLETE, "nothing of node-009")
+    assert parsed.readings == ()
+
+
+def test_output_of_a_host_that_was_not_asked_is_not_used(folder: Path) -> None:
+    run = runs.load(folder)
+    step = _step(run, "clock")
+    fewer = step.model_copy(update={"nodes": step.nodes[1:]})
+    assert understood(fewer, _text(folder, step), run).problem == "node-001 was not asked"
+
+
+def test_interface_that_is_no_rail_is_not_guessed(folder: Path) -> None:
+    run = runs.load(folder)
+    step = _step(run, "links/node-001")
+    without = run.model_copy(update={"rails": run.rails[1:]})
+    assert understood(step, _text(folder, step), without).status is Completeness.CORRUPT
+
+
+@pytest.mark.parametrize("ended", [Ended.TIMED_OUT, Ended.NODE_LOST, Ended.NOT_RUN])
+def test_step_that_did_not_end_by_itself_gives_nothing(folder: Path, ended: Ended) -> None:
+    run = runs.load(folder)
+    steps = tuple(step.model_copy(update={"ended": ended}) for step in run.steps)
+    assert _measured(folder, run.model_copy(update={"steps": steps})).measurements == ()
+
+
+def test_step_that_failed_still_tells_what_it_found(folder: Path) -> None:
+    run = runs.load(folder)
+    steps = tuple(step.model_copy(update={"ended": Ended.FAILED}) for step in run.steps)
+    whole = _measured(folder, run)
+    assert _measured(folder, run.model_copy(update={"steps": steps})) == whole
+
+
+def test_what_is_not_used_is_named_with_its_problem(tmp_path: Path) -> None:
+    folder = runs.build(tmp_path / "run", "unreachable-rail")
+    unread = _measured(folder, runs.load(folder)).unread
+    assert {one.status for one in unread} == {Completeness.NOT_RUN}
+    assert len(unread) == 4
+    assert all("Network is unreachable" in one.problem for one in unread)
