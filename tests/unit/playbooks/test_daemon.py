@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -111,7 +111,7 @@ def test_a_changed_file_restarts_it_also_when_the_play_that_changed_it_was_cut_o
 
 
 def test_a_reload_is_enough_unless_one_of_its_keys_changed(unit: Unit, tmp_path: Path) -> None:
-    how = {"reload": ["touch", str(tmp_path / "reloaded")], "restart_keys": ["port"]}
+    how: dict[str, Any] = {"reload": ["touch", str(tmp_path / "reloaded")], "restart_keys": ["port"]}
     unit.converge(**how)
     unit.calls  # noqa: B018 (forget them)
     unit.file.write_text("Port=1\nDebug=yes\n")

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 SACCTMGR = """#!/bin/sh
 folder=$(dirname "$0")
-[ -e "$folder/down" ] && {{ echo "sacctmgr: error: Connection refused" >&2; exit 1; }}
+[ -e "$folder/down" ] && { echo "sacctmgr: error: Connection refused" >&2; exit 1; }
 shift 3
 case "$1 $2" in
 "show cluster") cat "$folder/clusters" ;;
 "show qos") echo "normal||low,lower|100"; echo "low|||0" ;;
 "show account") echo "cluster|cluster" ;;
-"show user") echo "rackwright|other|cluster|normal|normal"; echo "rackwright|cluster|cluster|normal|low,normal" ;;
+"show user")
+    echo "rackwright|other|cluster|normal|normal"
+    echo "rackwright|cluster|cluster|normal|low,normal" ;;
 *) echo "$@" >> "$folder/calls" ;;
 esac
 """
@@ -59,7 +61,7 @@ class Accounting:
 
 @pytest.fixture
 def accounting(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Accounting:
-    (tmp_path / "sacctmgr").write_text(SACCTMGR.format())
+    (tmp_path / "sacctmgr").write_text(SACCTMGR)
     (tmp_path / "sacctmgr").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     return Accounting(library, tmp_path)
@@ -76,10 +78,11 @@ def test_what_is_missing_is_added_in_order_without_its_empty_fields(accounting: 
     (accounting.folder / "clusters").write_text("")
     answer = accounting.bring({**LOW, "name": "night"}, {**USER, "name": "guest"})
     assert answer["changes"] == ["cluster lab-main: added", "qos night: added", "user guest: added"]
+    scope = "cluster=lab-main"
     assert accounting.calls == [
         "add cluster lab-main",
         "add qos night Priority=0",
-        "add user guest cluster=lab-main Account=cluster DefaultAccount=cluster DefaultQOS=normal QOS=normal,low",
+        f"add user guest {scope} Account=cluster DefaultAccount=cluster DefaultQOS=normal QOS=normal,low",
     ]
 
 

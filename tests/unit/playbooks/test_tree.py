@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.unit.playbooks.conftest import Library
+
+    Wanted = str | dict[str, object] | None
 
 OWNER, GROUP = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
 MINE = {"owner": OWNER, "group": GROUP}
@@ -25,8 +28,15 @@ class Tree:
     def __init__(self, library: Library, root: Path) -> None:
         self.library, self.root = library, root
 
-    def lay(self, check: bool = False, **entries: str | dict[str, object] | None) -> dict[str, object]:  # noqa: FBT001, FBT002 (the way a test reads)
+    def lay(self, **entries: Wanted) -> dict[str, object]:
         """Keys are names; a text is a file's content, None a folder, else what the task says."""
+        return self._run(entries, check=False)
+
+    def check(self, **entries: Wanted) -> dict[str, object]:
+        """The same in check mode."""
+        return self._run(entries, check=True)
+
+    def _run(self, entries: Mapping[str, Wanted], *, check: bool) -> dict[str, object]:
         files, contents = {}, {}
         for name, entry in entries.items():
             wanted = dict(entry) if isinstance(entry, dict) else {}
@@ -49,7 +59,7 @@ def names(answer: dict[str, object]) -> list[str]:
 
 
 def test_files_and_folders_are_laid_and_the_second_call_changes_nothing(tree: Tree) -> None:
-    wanted: dict[str, str | dict[str, object] | None] = {"b": "two\n", "a": "", "folder": {"mode": "0700"}}
+    wanted: dict[str, Wanted] = {"b": "two\n", "a": "", "folder": {"mode": "0700"}}
     assert names(tree.lay(**wanted)) == ["folder", "a", "b"]
     assert (tree.root / "b").read_text() == "two\n"
     assert (tree.root / "a").read_text() == ""
@@ -60,7 +70,7 @@ def test_files_and_folders_are_laid_and_the_second_call_changes_nothing(tree: Tr
 
 
 def test_check_mode_says_the_same_and_touches_nothing(tree: Tree) -> None:
-    answer = tree.lay(check=True, a="new\n", folder=None)
+    answer = tree.check(a="new\n", folder=None)
     assert answer["changed"] is True
     assert names(answer) == ["folder", "a"]
     assert not tree.root.exists()
@@ -69,9 +79,10 @@ def test_check_mode_says_the_same_and_touches_nothing(tree: Tree) -> None:
 @pytest.mark.parametrize("check", [False, True])
 def test_only_what_differs_is_changed_and_shown(tree: Tree, *, check: bool) -> None:
     tree.lay(a="one\n", b="two\n")
-    answer = tree.lay(check=check, a="one\n", b="three\n")
+    answer = (tree.check if check else tree.lay)(a="one\n", b="three\n")
     assert names(answer) == ["b"]
-    (diff,) = answer["diff"] if isinstance(answer["diff"], list) else ()
+    assert isinstance(answer["diff"], list)
+    (diff,) = answer["diff"]
     assert (diff["before"], diff["after"]) == ("two\n", "three\n")
     assert (tree.root / "b").read_text() == ("two\n" if check else "three\n")
 
@@ -80,7 +91,7 @@ def test_only_what_differs_is_changed_and_shown(tree: Tree, *, check: bool) -> N
 def test_a_wrong_mode_is_a_change(tree: Tree, *, check: bool) -> None:
     tree.lay(a={"content": "x", "mode": "0600"})
     (tree.root / "a").chmod(0o644)
-    answer = tree.lay(check=check, a={"content": "x", "mode": "0600"})
+    answer = (tree.check if check else tree.lay)(a={"content": "x", "mode": "0600"})
     assert names(answer) == ["a"]
     assert (tree.root / "a").stat().st_mode & 0o777 == (0o644 if check else 0o600)
 
@@ -114,7 +125,7 @@ def test_a_link_is_not_followed(tree: Tree, tmp_path: Path) -> None:
 
 def test_what_must_not_be_there_goes_and_what_is_not_there_is_no_change(tree: Tree) -> None:
     tree.lay(a="x")
-    assert names(tree.lay(check=True, a={"absent": True})) == ["a"]
+    assert names(tree.check(a={"absent": True})) == ["a"]
     assert (tree.root / "a").exists()
     assert names(tree.lay(a={"absent": True})) == ["a"]
     assert not (tree.root / "a").exists()

@@ -44,11 +44,11 @@ def play(tmp_path: Path) -> Play:
             "ANSIBLE_HOME": str(tmp_path / "ansible"),
         }
         program = Path(sys.executable).with_name("ansible-playbook")
+        python = f"ansible_python_interpreter={sys.executable}"
+        words = ["-vvvv", "--diff", "-i", "localhost,", "-e", python, str(tmp_path / "play.yml")]
         return subprocess.run(
-            [program, "-vvvv", "--diff", "-i", "localhost,", "-e", f"ansible_python_interpreter={sys.executable}",
-             tmp_path / "play.yml"],
-            env=environment, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+            [program, *words], env=environment, capture_output=True, text=True, check=False, timeout=120
+        )
 
     return run
 

@@ -1,4 +1,4 @@
-"""Every role keeps the contract of design §7: entry points, arguments, packages, a README, a test on hosts."""
+"""Every role keeps its contract: entry points, arguments, packages, a README, a test on hosts."""
 
 from __future__ import annotations
 

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.roles.conftest import HEAD, HOSTS
+
+if TYPE_CHECKING:
+    from tests.roles.conftest import Site
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_host_knows_every_host_by_name(site: Site, name: str) -> None:
+    plan = site.lab.plan
+    for pool in plan.pools.values():
+        for slot in pool.slots.values():
+            address = slot.addresses["management"].partition("/")[0]
+            assert site.host(name).check_output(f"getent ahostsv4 {slot.name}").startswith(f"{address} ")
+    assert site.host(name).file("/etc/resolv.conf").content_string.count("nameserver") == 0
+
+
+def test_logins_and_daemons_may_lock_memory(site: Site) -> None:
+    assert site.user("ulimit -l", "node-001") == "unlimited"
+    host = site.host("node-001")
+    assert host.check_output("systemctl show --property=DefaultLimitMEMLOCK --value") == "infinity"
+    pid = host.check_output("systemctl show --property=MainPID --value munge.service")
+    assert "unlimited" in host.check_output(f"grep 'Max locked memory' /proc/{pid}/limits")
+
+
+def test_the_login_user_has_the_same_number_everywhere(site: Site) -> None:
+    assert {site.user("id --user", name) for name in HOSTS} == {"2000"}
+
+
+def test_time_is_chronys_and_asks_nobody_that_is_not_there(site: Site) -> None:
+    assert site.host(HEAD).service("chrony").is_enabled
+    assert "debian.pool" not in site.host(HEAD).file("/etc/chrony/chrony.conf").content_string
+    assert site.host(HEAD).run("chronyd -p -f /etc/chrony/chrony.conf").rc == 0
