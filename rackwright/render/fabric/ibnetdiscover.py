@@ -25,13 +25,18 @@ _PEER = re.compile(r'"(.*)"')
 _HEAD = ("vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid=", "#", "DR path", "Topology")
 
 
-def write(network: Network) -> str:
-    """The text, switches first, each device with all of its ports that have a link."""
+def write(network: Network, speed: str = "") -> str:
+    """The text, switches first, each device with all of its ports that have a link.
+
+    Args:
+        network: what is written.
+        speed: of every link, in the place of its own.
+    """
     order = sorted(network.devices.values(), key=lambda device: (not device.is_switch, device.id))
-    return "".join(f"{line}\n" for device in order for line in _lines(network, device))
+    return "".join(f"{line}\n" for device in order for line in _lines(network, device, speed))
 
 
-def _lines(network: Network, device: Device) -> Iterator[str]:
+def _lines(network: Network, device: Device, speed: str) -> Iterator[str]:
     word, model, name = ("Switch", _SWITCH, "switch") if device.is_switch else ("Ca", _ADAPTER, "ca")
     yield f"vendid={_VENDOR}"
     yield f"devid={model}"
@@ -46,7 +51,8 @@ def _lines(network: Network, device: Device) -> Iterator[str]:
             peer = network.devices[link.peer.device]
             at = "" if device.is_switch else f"({_port_guid(device, port)})"
             there = "" if peer.is_switch else f"({_port_guid(peer, link.peer.port)})"
-            yield f'[{port}]{at}\t"{peer.id}"[{link.peer.port}]{there}\t\t# "{peer.name}" lid 0 {link.speed}'
+            rate = speed or link.speed
+            yield f'[{port}]{at}\t"{peer.id}"[{link.peer.port}]{there}\t\t# "{peer.name}" lid 0 {rate}'
     yield ""
 
 

@@ -10,7 +10,7 @@ from rackwright.plan.fabric.cables import Roster, switch_name
 from rackwright.plan.fabric.links import CORE, LEAF, MANAGER, NODE, RAIL, SPINE, links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from rackwright.plan.fabric.links import Links
     from rackwright.plan.model import Plan
@@ -93,13 +93,13 @@ def manager_guid(uplink: int) -> str:
     return f"025259{uplink:08x}00"
 
 
-def network(plan: Plan, fabric: str, planes: Iterable[int] | None = None) -> Network:
+def network(plan: Plan, fabric: str, plane: int | None = None) -> Network:
     """The network that a fabric's cables make.
 
     Args:
         plan: the plan.
         fabric: name of an InfiniBand fabric.
-        planes: which of its planes; None for all.
+        plane: which of its planes; None for all. Of a single one, a NIC has the links in it, from port 1.
 
     Raises:
         UsageError: no InfiniBand, or links of a rate that has no name there.
@@ -112,19 +112,20 @@ def network(plan: Plan, fabric: str, planes: Iterable[int] | None = None) -> Net
             got=plan.fabrics[fabric].kind,
             expected="infiniband",
         )
-    wanted = None if planes is None else set(planes)
     made = Network()
     for some in links(roster.cabling):
-        if wanted is None or some.plane in wanted:
-            _add(made, roster, some)
+        if plane in {None, some.plane}:
+            _add(made, roster, some, alone=plane is not None)
     return made
 
 
-def _add(made: Network, roster: Roster, some: Links) -> None:
-    breakout = roster.cabling.tree.breakout if roster.cabling.tree else 1
-    lower, upper = (_plugs(made, roster, role, some.plane) for role in some.roles)
+def _add(made: Network, roster: Roster, some: Links, *, alone: bool) -> None:
+    tree = roster.cabling.tree
+    breakout = tree.breakout if tree else 1
     shared = some.roles[0] in {NODE, MANAGER}
     speed = _speed(roster.cabling.rate_gbps * (1 if shared else breakout))
+    maker = _Maker(made, roster, some.plane, alone)
+    lower, upper = maker.plugs(some.roles[0]), maker.plugs(some.roles[1])
     columns = (some.lower, some.lower_port, some.lower_lane, some.upper, some.upper_port, some.upper_lane)
     for a, port, lane, z, other, tail in zip(*(one.tolist() for one in columns), strict=True):
         made.join(lower(a, port, lane), upper(z, other, tail), speed)
@@ -140,39 +141,44 @@ def _speed(gbps: float) -> str:
     return SPEEDS[gbps]
 
 
-def _plugs(made: Network, roster: Roster, role: str, plane: int) -> Callable[[int, int, int], Plug]:
-    """What makes a plug of number, port and lane; it adds the device when it first comes."""
-    tree = roster.cabling.tree
-    if role == NODE:
-        ports = tree.planes * tree.links_per_nic if tree else 1
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What makes plugs of number, port and lane; a device is added when it first comes."""
 
-        def of_node(place: int, rail: int, lane: int) -> Plug:
-            name, id_ = hca_name(roster.nodes[place][0], rail), f"H-{hca_guid(place, rail)}"
-            made.devices.setdefault(id_, Device(id_, name, ports))
-            return Plug(id_, max(lane, 1))
+    made: Network
+    roster: Roster
+    plane: int
+    alone: bool
+    """Whether adapters show only their links in this plane, from port 1."""
 
-        return of_node
-    if role == MANAGER:
+    def plugs(self, role: str) -> Callable[[int, int, int], Plug]:
+        """For one role."""
+        return {NODE: self._node, MANAGER: self._manager}.get(role) or self._switches(role)
 
-        def of_manager(_: int, uplink: int, lane: int) -> Plug:
-            id_ = f"H-{manager_guid(uplink)}"
-            ports = tree.planes if tree else 1
-            made.devices.setdefault(id_, Device(id_, hca_name(roster.manager(), uplink), ports))
-            return Plug(id_, max(lane, 1))
+    def _node(self, place: int, rail: int, lane: int) -> Plug:
+        name, id_ = hca_name(self.roster.nodes[place][0], rail), f"H-{hca_guid(place, rail)}"
+        tree = self.roster.cabling.tree
+        return self._adapter(id_, name, lane, tree.links_per_nic if tree else 1)
 
-        return of_manager
-    return _of_switch(made, roster, role, plane)
+    def _manager(self, _: int, uplink: int, lane: int) -> Plug:
+        return self._adapter(f"H-{manager_guid(uplink)}", hca_name(self.roster.manager(), uplink), lane, 1)
 
+    def _adapter(self, id_: str, name: str, lane: int, each: int) -> Plug:
+        """An adapter has `each` links in every plane."""
+        before = (self.plane - 1) * each if self.alone else 0
+        self.made.devices.setdefault(id_, Device(id_, name, each * (1 if self.alone else self.roster.planes)))
+        return Plug(id_, max(lane - before, 1))
 
-def _of_switch(made: Network, roster: Roster, role: str, plane: int) -> Callable[[int, int, int], Plug]:
-    tree, tier = roster.cabling.tree, roster.tier(role, plane)
-    breakout = tree.breakout if tree else 1
-    ports = tree.ports * breakout if tree else max(roster.nodes, default=0) + 1
+    def _switches(self, role: str) -> Callable[[int, int, int], Plug]:
+        tree, tier = self.roster.cabling.tree, self.roster.tier(role, self.plane)
+        breakout = tree.breakout if tree else 1
+        ports = tree.ports * breakout if tree else max(self.roster.nodes, default=0) + 1
 
-    def of_switch(number: int, port: int, lane: int) -> Plug:
-        id_ = f"S-{switch_guid(role, plane, number)}"
-        if id_ not in made.devices:
-            made.devices[id_] = Device(id_, switch_name(roster.fabric, tier, number), ports)
-        return Plug(id_, split_port(port, lane, breakout))
+        def of_switch(number: int, port: int, lane: int) -> Plug:
+            id_ = f"S-{switch_guid(role, self.plane, number)}"
+            if id_ not in self.made.devices:
+                name = switch_name(self.roster.fabric, tier, number)
+                self.made.devices[id_] = Device(id_, name, ports)
+            return Plug(id_, split_port(port, lane, breakout))
 
-    return of_switch
+        return of_switch

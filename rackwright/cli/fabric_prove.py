@@ -1,0 +1,129 @@
+"""`rackwright fabric prove`: the subnet manager's configuration run on the planned network, in simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright import paths
+from rackwright.cli import frame
+from rackwright.cli.cluster import open_cluster
+from rackwright.cli.fabric_group import command, fabrics_of, one_infiniband
+from rackwright.errors import BAD, GOOD, UsageError
+from rackwright.render.fabric import ibnetdiscover
+from rackwright.validate.fabric.prove import prove
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.canonical import Json
+    from rackwright.cli.output import Console
+    from rackwright.plan.model import Plan
+    from rackwright.validate.fabric.prove import Proof
+
+SCHEMA = "rackwright/fabric-prove/1"
+
+
+@frame.command(
+    "prove", group=command, example="rackwright fabric prove clusters/onprem-dgx-h100.yaml --fabric compute"
+)
+@click.argument("spec", type=frame.SPEC)
+@click.option("--fabric", help="One fabric only; without it every InfiniBand fat tree.")
+@click.option(
+    "--observed",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Run on this dump of ibnetdiscover and not on the planned network.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for configuration, network and logs; without it the state folder.",
+)
+def prove_command(
+    console: Console, spec: Path, *, fabric: str | None, observed: Path | None, out: Path | None
+) -> int:
+    """Run opensm with the rendered files over SPEC's fabrics on ibsim, and read from its log what it did.
+
+    A tree that opensm refuses is exit 1: it then routes by minhop, and says nothing on its exit.
+    """
+    cluster = open_cluster(spec)
+    cluster.refuse_stale()
+    folder = out or paths.state(cluster.plan.cluster.name) / "fabric"
+    proofs: list[tuple[str, Proof]] = []
+    for name, plane in _asked(cluster.plan, fabric, observed):
+        console.message(f"{name}, plane {plane}: opensm on ibsim")
+        built = ibnetdiscover.read(_text(observed), str(observed)) if observed else None
+        proofs.append((name, prove(cluster.plan, name, plane, folder / f"{name}-p{plane}", built)))
+    console.result(_document(proofs), "\n".join(_lines(proofs)))
+    return GOOD if all(proof.accepted for _, proof in proofs) else BAD
+
+
+def _asked(plan: Plan, fabric: str | None, observed: Path | None) -> Iterator[tuple[str, int]]:
+    """Fabrics with their planes; a dump is of one plane of one fabric."""
+    if observed is not None:
+        yield one_infiniband(plan, fabric), 1
+        return
+    found = [
+        name
+        for name in fabrics_of(plan, fabric)
+        if plan.fabrics[name].kind == "infiniband" and plan.cabling[name].tree is not None
+    ]
+    if not found:
+        raise UsageError(
+            "only an InfiniBand fat tree has a routing to prove",
+            where="rackwright fabric prove",
+            got=fabric or "none in this spec",
+            expected="a fabric of kind infiniband with topology fat-tree",
+        )
+    for name in found:
+        tree = plan.cabling[name].tree
+        yield from ((name, plane) for plane in range(1, (tree.planes if tree else 1) + 1))
+
+
+def _text(path: Path | None) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path else ""
+    except OSError as error:
+        raise UsageError(
+            "the dump cannot be read", where=str(path), got=error.strerror or "", expected="a file"
+        ) from None
+
+
+def _document(proofs: list[tuple[str, Proof]]) -> dict[str, Json]:
+    """All together, then each: accepted only if every one is."""
+    worst = next((proof for _, proof in proofs if not proof.accepted), proofs[0][1])
+    return {
+        "schema": SCHEMA,
+        "routing": worst.routing,
+        "accepted": worst.accepted,
+        "seconds": round(sum(proof.seconds for _, proof in proofs), 2),
+        "log": str(worst.log),
+        "proofs": [_plain(name, proof) for name, proof in proofs],
+    }
+
+
+def _plain(name: str, proof: Proof) -> Json:
+    return {
+        "fabric": name,
+        "plane": proof.plane,
+        "routing": proof.routing,
+        "accepted": proof.accepted,
+        "seconds": proof.seconds,
+        "adapters": proof.adapters,
+        "switches": proof.switches,
+        "refusals": list(proof.refusals),
+        "log": str(proof.log),
+    }
+
+
+def _lines(proofs: list[tuple[str, Proof]]) -> Iterator[str]:
+    for name, proof in proofs:
+        verdict = "accepted" if proof.accepted else "REFUSED"
+        seen = f"{proof.adapters:,} adapters, {proof.switches:,} switches"
+        yield f"{name} plane {proof.plane}: {verdict}, {proof.routing} over {seen} in {proof.seconds:g} s"
+        yield from (f"  {refusal}" for refusal in proof.refusals)
+        yield f"  log {proof.log}"

@@ -1,0 +1,48 @@
+"""Scalable units of DGX H100 in one InfiniBand fat tree, as values of a spec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+UNIT_NODES, PER_ROW = 32, 32
+
+
+def values(nodes: int, manager_uplinks: int = 0, **topology: Any) -> dict[str, Any]:  # noqa: ANN401 (YAML)
+    """A hall with that many nodes, two in a rack, and room for switches beside them."""
+    racks = nodes + 8
+    return {
+        "rackwright": 1,
+        "cluster": {"name": "pod", "domain": "pod.example"},
+        "images": {"dgx": {"os": "ubuntu-24.04", "slurm": "25.11"}},
+        "sites": {
+            "hall": {
+                "kind": "onprem",
+                "racks": {"rows": -(-racks // PER_ROW), "per_row": PER_ROW, "units": 48, "power_kw": 25},
+                "access": {"console_logs": "state:console"},
+                "networks": {"management": {"cidr": "10.0.0.0/18"}, "bmc": {"cidr": "10.1.0.0/18"}},
+                "bmc": {"credentials": "env:BMC", "ca": "file:ca.pem"},
+            }
+        },
+        "pools": {
+            "gpu": {
+                "site": "hall",
+                "platform": "dgx-h100",
+                "image": "dgx",
+                "nodes": {"static": nodes},
+                "fabrics": {"compute": {}},
+            }
+        },
+        "fabrics": {
+            "compute": {
+                "kind": "infiniband",
+                "speed": "ndr",
+                "manager": {"kind": "ufm", "uplinks": manager_uplinks},
+                "topology": {
+                    "kind": "fat-tree",
+                    "unit_nodes": UNIT_NODES,
+                    "switch": "qm9700",
+                    **topology,
+                },
+            }
+        },
+    }
