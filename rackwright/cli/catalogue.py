@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Platforms, accelerators, NICs and switches, with the source of each figure."""
+    """Platforms, accelerators, NICs, switches and releases of Slurm, with the source of each figure."""
 
 
 @frame.command("list", group=command, example="rackwright catalogue list")
