@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rackwright.validate.measure import measure
+from rackwright.validate.model import Measurements
 from rackwright.verdict.judge import judge
 from tests.doubles import runs
 
@@ -13,8 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.validate.expectations import Expectations
-    from rackwright.validate.model import Measurements, Run
+    from rackwright.validate.model import Run, Step
     from rackwright.verdict.model import Reason, Subject, Verdict
+
+
+_READ: dict[tuple[str, str, str], Measurements] = {}
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,19 @@ class Case:
     expectations: Expectations
 
     def measurements(self) -> Measurements:
-        """What its raw output gives."""
-        return measure(self.run, lambda artefact: self.texts[artefact.path])
+        """What its raw output gives; a step that has not changed is read once."""
+        parts = [self._of(step) for step in self.run.steps]
+        return Measurements(
+            measurements=tuple(one for part in parts for one in part.measurements),
+            unread=tuple(one for part in parts for one in part.unread),
+        )
+
+    def _of(self, step: Step) -> Measurements:
+        text = self.texts[step.stdout.path] if step.stdout else ""
+        key = (step.model_dump_json(), str(self.run.rails), text)
+        if key not in _READ:
+            _READ[key] = measure(self.run.model_copy(update={"steps": (step,)}), lambda _: text)
+        return _READ[key]
 
     def verdict(self, measurements: Measurements | None = None) -> Verdict:
         """The verdict on it."""

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from tests.doubles.runs import World
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def case_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[World | str], judging.Case]:
-    """The run of a world."""
-    return lambda world: judging.case(tmp_path_factory.mktemp("run"), world)
+    """The run of a world, made once."""
+    made: dict[str, judging.Case] = {}
+
+    def get(world: World | str) -> judging.Case:
+        if repr(world) not in made:
+            made[repr(world)] = judging.case(tmp_path_factory.mktemp("run"), world)
+        return made[repr(world)]
+
+    return get

@@ -159,7 +159,10 @@ def test_pass_run_does_not_pass_without_any_one_measurement(case_of: CaseOf) -> 
 @pytest.mark.parametrize("ended", [ended for ended in Ended if ended is not Ended.DONE])
 def test_pass_run_does_not_pass_with_any_one_step_that_ended_badly(case_of: CaseOf, ended: Ended) -> None:
     case = case_of("pass")
+    names = set(_one_step_a_tool(case))
     for number, step in enumerate(case.run.steps):
+        if step.name not in names:
+            continue
         bad = step.model_copy(update={"ended": ended, "exit_status": 1, "reason": "as planted"})
         steps = (*case.run.steps[:number], bad, *case.run.steps[number + 1 :])
         found = case.having(steps=steps).verdict().verdict
