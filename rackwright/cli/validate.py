@@ -17,6 +17,7 @@ from rackwright.inventory.collect import Wait, collect
 from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
 from rackwright.validate.expected import expectations
+from rackwright.validate.interruption import stoppable
 from rackwright.validate.run import Order, validate
 from rackwright.validate.ssh import connected
 from rackwright.verdict.folder import judge_folder
@@ -58,7 +59,7 @@ def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path |
     order = _order(cluster, inventory, wanted, limit, out)
     folder = paths.inventory(inventory.cluster)
     files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
-    with connected(order.asked.controller, folder / "ssh_config") as controller:
+    with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
         evidence = validate(order, controller, console.message)
     return answer(console, judge_folder(evidence.folder))
 

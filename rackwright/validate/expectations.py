@@ -37,6 +37,8 @@ class Key(Model):
     fabric: str | None = None
     rails: int | None = None
     """How many rails the measurement went over."""
+    ranks: int | None = None
+    """How many ranks took part."""
 
 
 class Expectation(Model):

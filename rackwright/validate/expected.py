@@ -29,6 +29,8 @@ LEAST_OF_PUBLISHED = 0.7
 """A gate below this share of what healthy machines reached lets half-broken ones pass (design §8)."""
 _ALL_RAILS = "all_rails"
 """In ``line_rate_share``: factor for measurements over several rails at once."""
+_TWO_RANKS = "two_ranks"
+"""There too: factor for collectives of two, which send and receive over one and the same connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,11 @@ def _of_fabric(links: list[Links]) -> Iterator[Expectation]:
                 fabric=least.fabric,
                 rails=count,
             )
-            yield _planned(key, least, share * (of_all or 1), count)
+            gate = share * (of_all or 1)
+            yield _planned(key, least, gate, count)
+            of_two = _share(links, _TWO_RANKS)
+            if of_two is not None:
+                yield _planned(key.model_copy(update={"ranks": 2}), least, gate * of_two, count)
 
 
 def _share(links: list[Links], name: str) -> float | None:

@@ -154,7 +154,7 @@ class _AtPlace:
         for one in self.evidence.expectations.expectations:
             key = one.key
             about = key.check == Check.COLLECTIVES and key.name == "busbw"
-            here = key.fabric in (None, self.place.fabric) and key.rails in (None, over)
+            here = key.fabric in (None, self.place.fabric) and key.rails in (None, over) and key.ranks is None
             fits = any(self.evidence.bounds.fits(key, value) and value.unit is one.unit for value in values)
             if about and here and not fits:
                 size = f" of {key.size_bytes} bytes" if key.size_bytes else ""

@@ -38,6 +38,7 @@ class Bounds:
             (key.size_bytes, context.size_bytes),
             (key.fabric, context.fabric or ""),
             (key.rails, over),
+            (key.ranks, context.ranks),
         )
         return all(wanted is None or wanted == got for wanted, got in asked)
 
@@ -45,7 +46,9 @@ class Bounds:
 def _weight(expectation: Expectation) -> tuple[int, float]:
     """The most specific comes first; of equals the strictest."""
     key = expectation.key
-    said = sum(part is not None for part in (key.collective, key.size_bytes, key.fabric, key.rails))
+    said = sum(
+        part is not None for part in (key.collective, key.size_bytes, key.fabric, key.rails, key.ranks)
+    )
     return said, expectation.at_least or 0.0
 
 

@@ -1,0 +1,38 @@
+"""Ctrl-C and a supervisor's SIGTERM end a validation in its order: the job cancelled, its evidence kept."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within it either signal raises KeyboardInterrupt, once, also where it was ignored before.
+
+    A second one changes nothing: what is left to do then is bounded, and must not be left undone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _stop) for number in STOPPING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    for each in STOPPING:
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
