@@ -37,7 +37,7 @@ def _fix() -> int:
 def _lab(spec: str) -> int:
     code = stages.run("lab", lab.up(spec))
     if code == GOOD:
-        tell(f"lab: {spec} is up and answers; `make lab-down` takes it away again")
+        tell(f"lab: {spec} is up and proven; `make lab-down` takes it away again")
     return code
 
 

@@ -10,14 +10,15 @@ _BOOT_S = 180
 
 
 def up(spec: str) -> list[Stage]:
-    """From nothing to hosts that answer Ansible under their planned names."""
+    """From nothing to a verdict on every node and rail."""
     rackwright = str(places.tool("rackwright"))
     return [
         Stage("lab up", (rackwright, "lab", "up", spec)),
         Stage("plan", (rackwright, "plan", spec)),
         Stage("up", (rackwright, "up", spec, "--yes")),
         Stage("inventory", (rackwright, "inventory", spec, "--wait", str(_BOOT_S))),
-        Stage("ping", ("sh", str(places.DATA / "ping.sh"), spec)),
+        Stage("converge", (rackwright, "converge", spec)),
+        Stage("validate", (rackwright, "validate", spec)),
     ]
 
 
