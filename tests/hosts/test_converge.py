@@ -384,5 +384,6 @@ def test_up_leaves_a_host_with_a_slurm_job_alone_until_the_job_is_over(site: Sit
     assert site.lab.power("node-002") == "Off"
     site.ssh("head-001", f"printf '#!/bin/sh\\n' | sudo tee {squeue}")
     done = site.lab.rackwright("up", str(site.lab.spec), "--yes")
-    assert "held" not in done.stdout.replace("held runs", "")
+    assert "node-002: held:" not in done.stdout
+    assert "node-002: power held -> on" in done.stdout
     assert site.lab.power("node-002") == "On"
