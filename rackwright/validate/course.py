@@ -8,6 +8,7 @@ says so.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from rackwright.validate.commands import Task
 from rackwright.validate.measure import understood
 from rackwright.validate.model import Ended, Step, Tool
 from rackwright.validate.steps import Ground, batches
-from rackwright.validate.suite import Links
+from rackwright.validate.suite import Links, OfAll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,22 +91,25 @@ class Course:
             ControllerLost: the controller went away; what was made until then is kept.
         """
         for check in self.checks:
-            done: set[str] = set()
+            done: Counter[str] = Counter()
             while not self._make(check, done):
                 pass
             if isinstance(check, Links):
                 self.dark = _dark_ports(self.evidence)
 
-    def _make(self, check: AnyCheck, done: set[str]) -> bool:
-        """Whether a check came to its end; else a node was lost, and the rest is to be planned without it."""
-        again = getattr(check, "repeat_on_survivors", False)
+    def _make(self, check: AnyCheck, done: Counter[str]) -> bool:
+        """Whether a check came to its end; else a step is to be made again, and the rest with what is left.
+
+        Args:
+            check: of the suite.
+            done: tries of each step, all of them of one that needs no other.
+        """
         for batch in batches(check, self.ground()):
-            left = tuple(step for step in batch if step.name not in done)
+            left = tuple(step for step in batch if done[step.name] < _tries(check))
             made = self._make_batch(check, left)
-            done |= {
-                planned.name for planned, step in zip(left, made, strict=True) if not (again and step.lost)
-            }
-            if again and any(step.lost for step in made):
+            for planned, step in zip(left, made, strict=True):
+                done[planned.name] += _counts(check, step)
+            if any(done[step.name] < _tries(check) for step in left):
                 return False
         return True
 
@@ -185,6 +189,17 @@ class Course:
             return f"did not run `true` within {within} s"
         told = answer.stderr.strip().splitlines()
         return f"did not run `true`: {told[-1] if told else answer.status}" if answer.status else ""
+
+
+def _tries(check: AnyCheck) -> int:
+    return check.tries if isinstance(check, OfAll) else 1
+
+
+def _counts(check: AnyCheck, step: Step) -> int:
+    """For how many tries a step stands: none where it is made again without a node, all where it is done."""
+    if step.lost and isinstance(check, OfAll) and check.repeat_on_survivors:
+        return 0
+    return 1 if step.ended is Ended.FAILED and not step.lost else _tries(check)
 
 
 def _step(planned: Planned, words: Sequence[str], ended: Ended, reason: str) -> Step:

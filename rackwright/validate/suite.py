@@ -41,11 +41,13 @@ class _OfNode(_Check):
     """Nodes; 1 where speed is judged."""
 
 
-class _OfAll(_Check):
+class OfAll(_Check):
     """Steps of all nodes together."""
 
     repeat_on_survivors: bool
     """Whether a step in which a node was lost is made again without it."""
+    tries: Positive = 1
+    """How often a step is made that fails while all its nodes live; all its outputs are kept."""
 
 
 class Links(_OfNode):
@@ -54,7 +56,7 @@ class Links(_OfNode):
     check: Literal["links"]
 
 
-class Clock(_OfAll):
+class Clock(OfAll):
     """Offsets of the clocks."""
 
     check: Literal["clock"]
@@ -100,7 +102,7 @@ class Pairs(_Check):
     """First of the TCP ports used, one a rail."""
 
 
-class Collectives(_OfAll):
+class Collectives(OfAll):
     """Our own program over MPI, for each rail and for all together."""
 
     check: Literal["collectives"]
@@ -118,7 +120,7 @@ class Collectives(_OfAll):
         return self
 
 
-class NcclTests(_OfAll):
+class NcclTests(OfAll):
     """NVIDIA's nccl-tests."""
 
     check: Literal["nccl-tests"]
@@ -129,7 +131,7 @@ class NcclTests(_OfAll):
     environment: Environment = {}
 
 
-class NccomTest(_OfAll):
+class NccomTest(OfAll):
     """AWS Neuron's nccom-test."""
 
     check: Literal["nccom-test"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ClusterShell.NodeSet import NodeSet  # type: ignore[import-untyped]  # (it has no types)
 
 from rackwright.validate.ssh import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 Outcome = tuple[int, str, str]
 """Exit status, stdout and stderr of a step."""
@@ -100,7 +102,7 @@ class FakeSlurm:
             return (
                 124,
                 "",
-                f"{queued}salloc: job 7 queued and waiting for resources\nsalloc: Job aborted due to signal\n",
+                f"{queued}salloc: job 7 queued and waiting for resources\n",
             )
         self.job = _option(words, "--job-name")
         return 0, "", "salloc: Granted job allocation 7\nsalloc: Nodes are ready for job\n"

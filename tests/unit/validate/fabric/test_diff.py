@@ -1,0 +1,306 @@
+"""Each fault of facts/fabric.md §4.3 and §4.4, planted in an exported dump, is found and mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rackwright.catalogue.load import load as load_catalogue
+from rackwright.plan.build import build
+from rackwright.render.fabric import ibnetdiscover
+from rackwright.render.fabric.network import Device, Link, Network, Plug, network
+from rackwright.validate.fabric.compare import Comparison, Difference, Kind, compare
+from rackwright.validate.fabric.work import Step, Words
+from tests.doubles import superpod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwright.plan.model import Plan
+    from rackwright.spec.load import LoadedSpec
+
+
+@pytest.fixture(scope="module")
+def plan(make_loaded: Callable[..., LoadedSpec]) -> Plan:
+    """Two units with the fabric manager's hole: 63 nodes on 16 leaves and 8 spines."""
+    return build(make_loaded(superpod.values(63, manager_uplinks=4)), load_catalogue(), None)[0]
+
+
+class Dump:
+    """An exported network that faults are planted in, and what is found in its text."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.intended = network(plan, "compute")
+        self.net = network(plan, "compute")
+
+    def plug(self, name: str, port: int = 1) -> Plug:
+        return Plug(self.id(name), port)
+
+    def id(self, name: str) -> str:
+        return next(one.id for one in self.net.devices.values() if one.name == name)
+
+    def unplug(self, plug: Plug) -> Plug:
+        peer = self.net.links.pop(plug).peer
+        del self.net.links[peer]
+        return peer
+
+    def exchange(self, *plugs: Plug) -> None:
+        """Each takes the cable of the next: what hangs on them goes round by one."""
+        peers = [self.unplug(plug) for plug in plugs]
+        for plug, peer in zip(plugs, [*peers[1:], peers[0]], strict=True):
+            self.net.join(plug, peer, "4xNDR")
+
+    def vanish(self, name: str) -> None:
+        """As ibnetdiscover sees an adapter that hangs on nothing: not at all."""
+        del self.net.devices[self.id(name)]
+
+    def rename(self, old: str, new: str) -> None:
+        id_ = self.id(old)
+        self.net.devices[id_] = self.net.devices[id_]._replace(name=new)
+
+    def text(self) -> str:
+        return ibnetdiscover.write(self.net)
+
+    def compared(self, text: str | None = None) -> Comparison:
+        return compare(self.intended, ibnetdiscover.read(text or self.text(), "dump.txt"))
+
+    def steps(self) -> list[Step]:
+        return Words(self.plan, "compute", self.intended, self.compared()).steps()
+
+    def only(self) -> Difference:
+        (difference,) = self.compared().differences
+        return difference
+
+
+@pytest.fixture
+def dump(plan: Plan) -> Dump:
+    return Dump(plan)
+
+
+def mended(dump: Dump) -> Network:
+    """The network after the work: every move and cable of the work order carried out."""
+    found = dump.compared()
+    links = {here: Link(peer, speed) for here, (peer, speed) in found.identified.links.items()}
+    for difference in found.differences:
+        for move in difference.moves:
+            assert links[move.kept].peer == move.source
+            del links[move.kept]
+            links.pop(move.source, None)
+        for wire in difference.remove:
+            del links[wire.a], links[wire.z]
+        for move in difference.moves:
+            assert move.kept not in links
+            assert move.target not in links
+            links[move.kept], links[move.target] = Link(move.target, "4xNDR"), Link(move.kept, "4xNDR")
+        for wire in difference.connect:
+            assert wire.a not in links
+            links[wire.a], links[wire.z] = Link(wire.z, "4xNDR"), Link(wire.a, "4xNDR")
+    return Network(dump.intended.devices, links)
+
+
+def test_a_healthy_dump_gives_none(dump: Dump) -> None:
+    """The fabric manager's hole is no fault."""
+    found = dump.compared()
+    assert found.differences == ()
+    assert found.agreed == 63 * 8 + 4 + 16 * 32
+
+
+def test_crossed_rails_of_one_node(dump: Dump) -> None:
+    """opensm takes them; the plugs to move are both at the node."""
+    dump.exchange(dump.plug("gpu-005 HCA-2"), dump.plug("gpu-005 HCA-7"))
+    assert dump.only().kind is Kind.CROSSED_RAILS
+    (step,) = dump.steps()
+    assert step.plugs == 2
+    assert all("from gpu-005 HCA" in sentence for sentence in step.do)
+    assert "hangs until" in step.do[0]
+    assert "hangs until" not in step.do[1]
+    assert mended(dump).links == dump.intended.links
+
+
+def test_rails_that_went_round(dump: Dump) -> None:
+    dump.exchange(*(dump.plug(f"gpu-005 HCA-{rail}") for rail in (1, 2, 3, 4)))
+    assert (dump.only().kind, dump.only().plugs) == (Kind.CROSSED_RAILS, 4)
+    assert mended(dump).links == dump.intended.links
+
+
+def test_cables_of_two_nodes_swapped(dump: Dump) -> None:
+    dump.exchange(dump.plug("gpu-001 HCA-1"), dump.plug("gpu-040 HCA-1"))
+    assert (dump.only().kind, dump.only().plugs) == (Kind.SWAPPED, 2)
+    assert mended(dump).links == dump.intended.links
+
+
+def test_two_uplinks_swapped_between_spines(dump: Dump) -> None:
+    dump.exchange(dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-002", 64))
+    assert (dump.only().kind, dump.only().plugs) == (Kind.SWAPPED, 2)
+    assert mended(dump).links == dump.intended.links
+
+
+def test_ports_in_another_order_on_a_spine(dump: Dump) -> None:
+    dump.exchange(dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-001", 34))
+    assert dump.only().kind is Kind.SHIFTED_PORTS
+    assert mended(dump).links == dump.intended.links
+
+
+def test_a_row_of_ports_shifted_by_one(dump: Dump) -> None:
+    """The last port of the second unit's leaf 13 is free: its node gave its place to the manager."""
+    plugs = [dump.plug("compute-leaf-013", port) for port in range(20, 33)]
+    peers = [dump.unplug(plug) for plug in plugs[:-1]]
+    for plug, peer in zip(plugs[1:], peers, strict=True):
+        dump.net.join(plug, peer, "4xNDR")
+    assert (dump.only().kind, dump.only().plugs) == (Kind.SHIFTED_PORTS, 12)
+    (step,) = dump.steps()
+    assert not any("hangs" in sentence for sentence in step.do)
+    assert "port 21 to compute-leaf-013" not in step.do[-1]
+    assert mended(dump).links == dump.intended.links
+
+
+def test_a_missing_uplink(dump: Dump) -> None:
+    """ftree with a list of roots takes it."""
+    dump.unplug(dump.plug("compute-leaf-001", 40))
+    assert (dump.only().kind, dump.only().plugs) == (Kind.MISSING, 2)
+    (step,) = dump.steps()
+    assert step.do[0].startswith("connect compute-leaf-001 (r01p")
+    assert mended(dump).links == dump.intended.links
+
+
+def test_an_adapter_that_hangs_on_nothing_is_a_missing_cable(dump: Dump) -> None:
+    dump.unplug(dump.plug("gpu-003 HCA-4"))
+    dump.vanish("gpu-003 HCA-4")
+    assert dump.only().kind is Kind.MISSING
+    assert mended(dump).links == dump.intended.links
+
+
+def test_a_cable_between_two_leaves(dump: Dump) -> None:
+    one, other = dump.plug("compute-leaf-001", 64), dump.plug("compute-leaf-009", 64)
+    dump.unplug(one)
+    dump.unplug(other)
+    dump.net.join(one, other, "4xNDR")
+    assert (dump.only().kind, dump.only().plugs) == (Kind.MISPLACED, 3)
+    assert mended(dump).links == dump.intended.links
+
+
+def test_an_adapter_on_a_spine(dump: Dump) -> None:
+    adapter = dump.plug("gpu-001 HCA-1")
+    spine = dump.unplug(dump.plug("compute-leaf-001", 33))
+    dump.unplug(adapter)
+    dump.net.join(adapter, spine, "4xNDR")
+    assert dump.only().kind is Kind.MISPLACED
+    assert mended(dump).links == dump.intended.links
+
+
+def test_a_cable_that_nobody_planned(dump: Dump) -> None:
+    dump.net.join(dump.plug("compute-leaf-013", 32), dump.plug("compute-leaf-014", 32), "4xNDR")
+    assert (dump.only().kind, dump.only().plugs) == (Kind.EXTRA, 2)
+    assert mended(dump).links == dump.intended.links
+
+
+@pytest.mark.parametrize(
+    ("speed", "kind"), [("4xHDR", Kind.WRONG_SPEED), ("1xNDR", Kind.WRONG_WIDTH), ("2xNDR", Kind.WRONG_WIDTH)]
+)
+def test_a_link_that_came_up_slow(dump: Dump, speed: str, kind: Kind) -> None:
+    plug = dump.plug("gpu-009 HCA-8")
+    dump.net.join(plug, dump.unplug(plug), speed)
+    assert (dump.only().kind, dump.only().note) == (kind, f"{speed}, planned 4xNDR")
+    (step,) = dump.steps()
+    assert "reseat or replace the cable gpu-009 HCA-8" in step.do[0]
+
+
+def test_an_unnamed_adapter_is_told_and_compared_all_the_same(dump: Dump) -> None:
+    dump.rename("gpu-007 HCA-3", "MT4129 ConnectX7   Mellanox Technologies")
+    difference = dump.only()
+    assert (difference.kind, difference.note, difference.plugs) == (Kind.UNNAMED, "gpu-007 HCA-3", 0)
+    assert difference.device.startswith("MT4129 ConnectX7")
+    (step,) = dump.steps()
+    assert step.do[0].endswith("its description: gpu-007 HCA-3")
+
+
+def test_an_unnamed_adapter_in_somebody_elses_port_is_never_dropped(dump: Dump) -> None:
+    """Its own port is empty and so is the other's: who it is cannot be told, only where it hangs."""
+    dump.rename("gpu-007 HCA-3", "localhost HCA-1")
+    dump.exchange(dump.plug("localhost HCA-1"), dump.plug("gpu-008 HCA-3"))
+    kinds = sorted(one.kind for one in dump.compared().differences)
+    assert Kind.UNNAMED in kinds
+    assert len(kinds) == 2
+    assert any(
+        "localhost HCA-1" in one.observed
+        for one in Words(dump.plan, "compute", dump.intended, dump.compared()).rows()
+    )
+
+
+def test_a_name_that_comes_twice(dump: Dump) -> None:
+    dump.rename("gpu-007 HCA-3", "gpu-008 HCA-3")
+    found = dump.compared()
+    assert [(one.kind, one.note) for one in found.differences] == [(Kind.UNNAMED, "gpu-007 HCA-3")]
+
+
+def test_a_switch_without_its_name(dump: Dump) -> None:
+    dump.rename("compute-leaf-004", "MF0;switch-a1b2c3:MQM9700/U1")
+    assert (dump.only().kind, dump.only().note) == (Kind.UNNAMED, "compute-leaf-004")
+
+
+def test_aggregation_nodes_are_recognised(dump: Dump) -> None:
+    """By their description, or by the port beyond a switch's own."""
+    for number, name in ((1, "Mellanox Technologies Aggregation Node"), (2, "anything")):
+        leaf = dump.id(f"compute-leaf-{number:03d}")
+        id_ = f"H-00000000000000{number:02x}"
+        dump.net.devices[id_] = Device(id_, name, 1)
+        dump.net.devices[leaf] = dump.net.devices[leaf]._replace(ports=65)
+        dump.net.join(Plug(leaf, 65), Plug(id_, 1), "4xNDR")
+    found = dump.compared()
+    assert found.differences == ()
+    assert found.aggregation == ("compute-leaf-001", "compute-leaf-002")
+
+
+def test_a_leaf_whose_own_lines_are_not_in_the_dump(dump: Dump) -> None:
+    """Its neighbours tell of it, so its cables are compared all the same."""
+    blocks = dump.text().split("\n\n")
+    kept = [block for block in blocks if '\t# "compute-leaf-003" enhanced' not in block]
+    assert len(kept) == len(blocks) - 1
+    found = dump.compared("\n\n".join(kept))
+    assert [(one.kind, one.device) for one in found.differences] == [(Kind.ABSENT, "compute-leaf-003")]
+    assert found.agreed == 63 * 8 + 4 + 16 * 32
+
+
+def test_a_leaf_that_is_not_there_is_one_fault(dump: Dump) -> None:
+    for port in range(1, 65):
+        if dump.plug("compute-leaf-003", port) in dump.net.links:
+            dump.unplug(dump.plug("compute-leaf-003", port))
+    dump.vanish("compute-leaf-003")
+    assert (dump.only().kind, dump.only().device) == (Kind.ABSENT, "compute-leaf-003")
+
+
+def test_a_node_that_is_off_is_one_fault(dump: Dump) -> None:
+    for rail in range(1, 9):
+        dump.unplug(dump.plug(f"gpu-020 HCA-{rail}"))
+        dump.vanish(f"gpu-020 HCA-{rail}")
+    assert (dump.only().kind, dump.only().device) == (Kind.ABSENT, "gpu-020")
+
+
+def test_fewest_plugs_come_first(dump: Dump) -> None:
+    dump.exchange(*(dump.plug(f"gpu-005 HCA-{rail}") for rail in (1, 2, 3)))
+    dump.rename("gpu-007 HCA-3", "somebody")
+    dump.exchange(dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-002", 64))
+    assert [step.plugs for step in dump.steps()] == [0, 2, 3]
+    assert mended(dump).links == dump.intended.links
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_whatever_is_mixed_up_the_work_order_mends(plan: Plan, data: st.DataObject) -> None:
+    """Cables exchanged, pulled and plugged elsewhere at random; then every sentence carried out."""
+    dump = Dump(plan)
+    plugs = [one for one in sorted(dump.net.links) if dump.intended.devices[one.device].is_switch]
+    for _ in range(data.draw(st.integers(1, 6))):
+        some = [one for one in plugs if one in dump.net.links]
+        chosen = data.draw(st.lists(st.sampled_from(some), min_size=2, max_size=4, unique=True))
+        if len({dump.net.links[one].peer for one in chosen} | set(chosen)) < 2 * len(chosen):
+            continue
+        if data.draw(st.booleans()):
+            dump.exchange(*chosen)
+        else:
+            dump.unplug(chosen[0])
+    assert mended(dump).links == dump.intended.links

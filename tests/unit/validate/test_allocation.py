@@ -1,0 +1,99 @@
+"""A job on as many nodes as can be had: what is taken, left, given up, and always cancelled."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwright.validate.allocation import Wish, allocated, minutes
+from tests.doubles.fake_slurm import FakeSlurm
+
+NAMES = ("node-001", "node-002", "node-003")
+WISH = Wish("rackwright-x", "all", 5, 10)
+
+
+def world(**more: object) -> FakeSlurm:
+    return FakeSlurm(dict.fromkeys(NAMES, ("IDLE",)), **more)  # type: ignore[arg-type]  # (as given)
+
+
+def test_all_idle_nodes_are_had_in_one_exclusive_job() -> None:
+    slurm = world()
+    with allocated(slurm, WISH, NAMES) as got:
+        assert (got.job, got.nodes, got.held, got.lost) == (7, NAMES, {}, {})
+    (words,) = slurm.commands("salloc")
+    assert {"--exclusive", "--no-kill", "--no-shell", "--nodelist=node-[001-003]", "--time=10"} <= set(words)
+
+
+def test_a_node_with_a_job_is_held_and_the_others_are_had() -> None:
+    with allocated(world(others={"node-003": (42, "alice")}), WISH, NAMES) as got:
+        assert got.nodes == ("node-001", "node-002")
+        assert got.held == {"node-003": "runs job 42 of alice"}
+
+
+def test_a_node_that_is_down_is_lost_and_the_others_are_had() -> None:
+    slurm = world(reasons={"node-002": "Not responding"})
+    slurm.nodes["node-002"] = ("DOWN", "NOT_RESPONDING")
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.nodes == ("node-001", "node-003")
+        assert got.lost == {"node-002": "DOWN+NOT_RESPONDING: Not responding"}
+
+
+def test_a_job_that_does_not_start_is_cancelled_and_all_are_told_why() -> None:
+    slurm = world(starts=False)
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.job is None
+        assert set(got.lost) == set(NAMES)
+        assert got.lost["node-001"] == (
+            "its job did not start within 5 s: Required node not available (down, drained or reserved)"
+        )
+        assert slurm.commands("scancel") != []
+
+
+def test_a_node_that_goes_away_before_the_start_is_lost_and_the_survivors_are_had() -> None:
+    slurm = world(reasons={"node-002": "Not responding"})
+
+    def kill() -> None:
+        slurm.nodes["node-002"] = ("DOWN",)
+
+    slurm.before_start = kill
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.nodes == ("node-001", "node-003")
+        assert got.lost == {"node-002": "DOWN: Not responding"}
+    assert len(slurm.commands("salloc")) == 2
+
+
+def test_a_node_that_our_own_check_drained_is_taken_for_the_time_of_the_job() -> None:
+    slurm = world(reasons={"node-002": "rackwright: r1 (compute): no carrier"})
+    slurm.nodes["node-002"] = ("IDLE", "DRAIN")
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.nodes == NAMES
+    (update,) = [words for words in slurm.commands("scontrol") if "update" in words]
+    assert update[-2:] == ("nodename=node-002", "state=undrain")
+
+
+def test_a_node_that_a_person_drained_is_never_undrained() -> None:
+    slurm = world(reasons={"node-002": "new memory"})
+    slurm.nodes["node-002"] = ("IDLE", "DRAIN")
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.held == {"node-002": "drained: new memory"}
+    assert [words for words in slurm.commands("scontrol") if "update" in words] == []
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_whatever_happens_the_job_is_cancelled_by_its_name(error: type[BaseException]) -> None:
+    slurm = world()
+    with pytest.raises(error), allocated(slurm, WISH, NAMES):
+        raise error
+    assert slurm.job == ""
+    assert slurm.commands("scancel")[-1] == ("scancel", "--me", "--name=rackwright-x")
+
+
+def test_nothing_is_asked_for_where_no_node_is_left() -> None:
+    slurm = world(others=dict.fromkeys(NAMES, (1, "bob")))
+    with allocated(slurm, WISH, NAMES) as got:
+        assert (got.job, set(got.held)) == (None, set(NAMES))
+    assert slurm.commands("salloc") == []
+
+
+def test_the_time_limit_covers_the_longest_course_within_what_the_partition_allows() -> None:
+    assert minutes(61, None) == 3
+    assert minutes(3600 * 5, 2.0) == 120

@@ -1,0 +1,89 @@
+"""The run folder: whole at every moment, and never that of another run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rackwright import canonical
+from rackwright.errors import UsageError
+from rackwright.validate.evidence import Evidence, load
+from rackwright.validate.expectations import Expectations
+from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool
+
+NOTHING = Expectations(expectations=())
+
+
+def run() -> Run:
+    return Run(
+        cluster="lab",
+        suite="acceptance",
+        plan_sha256="0" * 64,
+        started="2026-11-28T08:00:00Z",
+        sites={},
+        rails=(),
+        checks=(),
+        expectations=Artefact(path="expectations.json", sha256="0" * 64),
+    )
+
+
+def step(name: str) -> Step:
+    return Step(
+        name=name,
+        check="matrix",
+        tool=Tool.MATRIX,
+        context=Context(),
+        nodes=("n1",),
+        command=(),
+        ended=Ended.DONE,
+    )
+
+
+def test_a_new_folder_holds_the_expectations_and_their_hash(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path / "run", run(), NOTHING)
+    text = (tmp_path / "run" / "expectations.json").read_text()
+    assert Expectations.model_validate_json(text) == NOTHING
+    assert load(tmp_path / "run").expectations.sha256 == canonical.sha256(text)
+    assert evidence.run.finished is None
+
+
+def test_a_folder_with_another_run_is_left_alone(tmp_path: Path) -> None:
+    Evidence.begin(tmp_path, run(), NOTHING).add(step("matrix/n1"))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(UsageError) as caught:
+        Evidence.begin(tmp_path, run(), NOTHING)
+    assert caught.value.code == "VAL007"
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_every_step_is_on_disk_as_soon_as_it_is_added(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    for number in range(3):
+        evidence.add(step(f"matrix/n{number}"))
+        assert len(load(tmp_path).steps) == number + 1
+
+
+def test_a_write_that_fails_leaves_the_steps_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    evidence.add(step("matrix/n1"))
+
+    def full(_: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        evidence.add(step("matrix/n2"))
+    monkeypatch.undo()
+    assert [one.name for one in load(tmp_path).steps] == ["matrix/n1"]
+
+
+def test_an_artefact_is_named_from_the_folder_with_its_hash(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    path = evidence.raw("pairs/compute-0/a+b/forward", "stdout")
+    path.write_bytes(b"\x00\xff")
+    assert evidence.kept(path) == Artefact(
+        path="raw/pairs/compute-0/a+b/forward.stdout", sha256=canonical.sha256(b"\x00\xff")
+    )

@@ -1,0 +1,79 @@
+"""Commands over ssh: bytes as they are, exit status as it is, a lost connection told as one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright.validate.ssh import SESSIONS, Answer, ControllerLost, SshController, connected
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Patch = pytest.MonkeyPatch
+
+STAND_IN = """#!/bin/sh
+# An ssh that runs the command here; it notes its options.
+echo "$*" >> "$NOTES"
+while [ "$1" != -- ]; do shift; [ $# -gt 0 ] || exit 0; done
+shift
+exec sh -c "$1"
+"""
+
+
+@pytest.fixture
+def controller(tmp_path: Path, monkeypatch: Patch) -> SshController:
+    ssh = tmp_path / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text(STAND_IN)
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{ssh.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    (tmp_path / "sockets").mkdir()
+    return SshController("head-001", tmp_path / "ssh_config", tmp_path / "sockets")
+
+
+def test_words_arrive_as_they_are(controller: SshController) -> None:
+    words = ["printf", "%s|", "a b", "$HOME", "'", '"x"']
+    assert controller.ask(words) == Answer(0, 'a b|$HOME|\'|"x"|', "")
+
+
+def test_output_goes_into_files_byte_for_byte(controller: SshController, tmp_path: Path) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        status = controller.run(
+            ["sh", "-c", r"printf 'a\000\377\r\n'; echo no >&2; exit 3"], stdout, stderr, 0
+        )
+    assert (status, out.read_bytes(), err.read_bytes()) == (3, b"a\x00\xff\r\n", b"no\n")
+
+
+def test_no_connection_carries_more_than_sshd_allows(controller: SshController, tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as sink:
+        for lane in range(SESSIONS + 1):
+            controller.run(["true"], sink, sink, lane)
+    paths = [word for word in (tmp_path / "notes").read_text().split() if word.startswith("ControlPath=")]
+    counts = {path: paths.count(path) for path in paths}
+    assert sorted(counts.values()) == [1, SESSIONS]
+
+
+def test_a_connection_that_is_lost_is_no_exit_status(controller: SshController, tmp_path: Path) -> None:
+    with pytest.raises(ControllerLost) as caught:
+        controller.ask(["sh", "-c", "echo no route >&2; exit 255"])
+    assert (caught.value.got, caught.value.exit_code) == ("no route", 2)
+    with (tmp_path / "out").open("wb") as sink, pytest.raises(ControllerLost):
+        controller.run(["sh", "-c", "exit 255"], sink, sink, 0)
+
+
+def test_a_controller_that_is_silent_is_not_waited_for_for_ever(controller: SshController) -> None:
+    with pytest.raises(ControllerLost) as caught:
+        controller.ask(["sleep", "20"], within_s=0.2)
+    assert "no answer to `sleep` within 0.2 s" in caught.value.got
+
+
+def test_its_sockets_are_gone_afterwards(controller: SshController) -> None:
+    with connected("head-001", controller.ssh_config) as other:
+        folder = other.sockets
+        assert folder.is_dir()
+    assert not folder.exists()
