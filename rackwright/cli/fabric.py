@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rackwright.cli import fabric_export, fabric_prove, fabric_size
+from rackwright.cli import fabric_diff, fabric_export, fabric_prove, fabric_size
 from rackwright.cli.fabric_group import command
 
-COMMANDS = (fabric_size, fabric_export, fabric_prove)
+COMMANDS = (fabric_size, fabric_export, fabric_prove, fabric_diff)
 """Imported to join the group."""
 
 __all__ = ["COMMANDS", "command"]

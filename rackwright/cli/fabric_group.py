@@ -10,6 +10,8 @@ from rackwright.errors import UsageError
 from rackwright.findings import did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rackwright.plan.model import Plan
 
 
@@ -53,3 +55,17 @@ def one_infiniband(plan: Plan, asked: str | None) -> str:
         expected="one",
         hint="name one of them: --fabric" if found else "",
     )
+
+
+def dump_text(path: Path) -> str:
+    """What a tool has found, as it printed it.
+
+    Raises:
+        UsageError: no file that can be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(
+            "the dump cannot be read", where=str(path), got=error.strerror or "", expected="a file"
+        ) from None

@@ -10,7 +10,7 @@ import click
 from rackwright import paths
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
-from rackwright.cli.fabric_group import command, fabrics_of, one_infiniband
+from rackwright.cli.fabric_group import command, dump_text, fabrics_of, one_infiniband
 from rackwright.errors import BAD, GOOD, UsageError
 from rackwright.render.fabric import ibnetdiscover
 from rackwright.validate.fabric.prove import prove
@@ -56,7 +56,7 @@ def prove_command(
     proofs: list[tuple[str, Proof]] = []
     for name, plane in _asked(cluster.plan, fabric, observed):
         console.message(f"{name}, plane {plane}: opensm on ibsim")
-        built = ibnetdiscover.read(_text(observed), str(observed)) if observed else None
+        built = ibnetdiscover.read(dump_text(observed), str(observed)) if observed else None
         proofs.append((name, prove(cluster.plan, name, plane, folder / f"{name}-p{plane}", built)))
     console.result(_document(proofs), "\n".join(_lines(proofs)))
     return GOOD if all(proof.accepted for _, proof in proofs) else BAD
@@ -82,15 +82,6 @@ def _asked(plan: Plan, fabric: str | None, observed: Path | None) -> Iterator[tu
     for name in found:
         tree = plan.cabling[name].tree
         yield from ((name, plane) for plane in range(1, (tree.planes if tree else 1) + 1))
-
-
-def _text(path: Path | None) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace") if path else ""
-    except OSError as error:
-        raise UsageError(
-            "the dump cannot be read", where=str(path), got=error.strerror or "", expected="a file"
-        ) from None
 
 
 def _document(proofs: list[tuple[str, Proof]]) -> dict[str, Json]:

@@ -62,16 +62,34 @@ def _plug(ids: dict[str, str], plug: Plug) -> Plug:
 
 
 def _by_name(intended: Network, observed: Network, seen: Identified) -> dict[str, str]:
-    """Observed id → planned id; a name that comes twice is the first one's."""
+    """Observed id → planned id; a name that comes twice is that one's who hangs where it should."""
     planned = {(device.name, device.is_switch): device.id for device in intended.devices.values()}
-    ids: dict[str, str] = {}
+    named: dict[str, list[Device]] = {}
     for device in observed.devices.values():
-        id_ = planned.pop((device.name, device.is_switch), None)
+        id_ = planned.get((device.name, device.is_switch))
         if id_ is not None:
-            ids[device.id] = id_
+            named.setdefault(id_, []).append(device)
         elif not device.is_switch and _AGGREGATION in device.name:
             seen.aggregation[device.id] = _neighbour(observed, device)
-    return ids
+    return {_the_one(intended, observed, id_, some).id: id_ for id_, some in named.items()}
+
+
+def _the_one(intended: Network, observed: Network, planned: str, named: list[Device]) -> Device:
+    """Of devices of one name, the one with most links to where the planned one has them."""
+    if len(named) == 1:
+        return named[0]
+
+    def agreeing(device: Device) -> int:
+        return sum(
+            wanted is not None
+            and intended.devices[wanted.peer.device].name == observed.devices[there.device].name
+            and wanted.peer.port == there.port
+            for plug in _plugs(observed, device)
+            for wanted in (intended.links.get(Plug(planned, plug.port)),)
+            for there in (observed.links[plug].peer,)
+        )
+
+    return max(named, key=agreeing)
 
 
 def _neighbour(observed: Network, device: Device) -> str:
