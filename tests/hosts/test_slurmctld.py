@@ -104,7 +104,7 @@ def test_the_lab(folder: Path) -> None:
         assert (partition["PartitionName"], partition["Default"]) == ("all", "YES")
         assert switches(controller) == {"node-su01": "node-[001-003]", "spine-hall": "node-[001-003]"}
         told = controller.run("scontrol", "show", "config")
-        for setting in ("SlurmdTimeout           = 10 sec", "ReturnToService         = 1", "cred_expire=5"):
+        for setting in ("SlurmdTimeout           = 10 sec", "ReturnToService         = 2", "cred_expire=5"):
             assert setting in told
 
 
