@@ -97,7 +97,7 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
         held, lost = held | dict(now.held), lost | dict(now.lost)
         if not now.free:
             break
-        _undrain(controller, now.suspect)
+        _resume(controller, now.suspect)
         job, why = _salloc(controller, wish, now.free)
         if job is not None:
             return Allocation(job, now.free, held, lost)
@@ -110,11 +110,11 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
     return Allocation(None, (), held, lost)
 
 
-def _undrain(controller: Controller, names: Sequence[str]) -> None:
-    """Let Slurm use nodes that our own health check has drained; it drains them again if they need it."""
+def _resume(controller: Controller, names: Sequence[str]) -> None:
+    """Let Slurm use nodes that no person took away; our own health check drains them again, if need be."""
     if names:
         words = ("sudo", "--non-interactive", "scontrol", "update", f"nodename={folded(names)}")
-        controller.ask((*words, "state=undrain"))
+        controller.ask((*words, "state=resume"))
 
 
 def _still_free(controller: Controller, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -42,9 +42,11 @@ GONE = frozenset(
     }
 )
 """States and flags of a node that gets no job (sinfo(1), NODE STATE CODES)."""
-DRAINED = "DRAIN"
-OURS = "rackwright: "
-"""Of a drain's reason: the role node_health drained the node, and nobody else decided anything about it."""
+SUSPECT = {"DRAIN": "rackwright: ", "DOWN": "Node unexpectedly rebooted"}
+"""Flag → beginning of the reason with which no person took the node away: our own check (role node_health)
+drained it, or Slurm itself waits for somebody to look (slurm.conf(5), ReturnToService). To look is what a
+validation is for."""
+_SILENT = "NOT_RESPONDING"
 RESERVED = frozenset({"MAINTENANCE", "RESERVED"})
 _LIVING = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED"})
 """States of a job that has its nodes (squeue(1), JOB STATE CODES)."""
@@ -89,7 +91,7 @@ class Standing:
 
     Args:
         free: no job has them.
-        suspect: those of them that our own health check has drained: what a validation is for.
+        suspect: those of them to which Slurm gives no job before somebody has looked.
         held: node → the job it runs, the reservation it is kept for, or why somebody drained it.
         lost: node → why Slurm gives it no job.
     """
@@ -116,7 +118,14 @@ def judged(states: Iterable[NodeState], running: Iterable[Job], names: Sequence[
     gone = _told({name: why_gone(known.get(name)) for name in names})
     kept = _told({name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone})
     free = tuple(name for name in names if name not in gone and name not in kept)
-    return Standing(free, tuple(name for name in free if DRAINED in known[name].state), kept, gone)
+    return Standing(free, tuple(name for name in free if is_suspect(known[name])), kept, gone)
+
+
+def is_suspect(state: NodeState) -> bool:
+    """Whether Slurm gives a node no job, and no person has said so."""
+    flags = [flag for flag in SUSPECT if flag in state.state]
+    answers = _SILENT not in state.state
+    return answers and bool(flags) and all(state.reason.startswith(SUSPECT[flag]) for flag in flags)
 
 
 def _told(reasons: Mapping[str, str]) -> dict[str, str]:
@@ -146,7 +155,7 @@ def why_gone(state: NodeState | None) -> str:
     if state is None:
         return "Slurm does not know it"
     found = [word for word in state.state if word in GONE]
-    if not found:
+    if not found or is_suspect(state):
         return ""
     return f"{'+'.join(state.state)}: {state.reason}" if state.reason else "+".join(state.state)
 
@@ -155,7 +164,7 @@ def _why_held(state: NodeState, users: Iterable[Job]) -> str:
     told = [f"job {job.job_id} of {job.user_name}" for job in users if not _is_ending(job)]
     if told:
         return f"runs {', '.join(told)}"
-    if DRAINED in state.state and not state.reason.startswith(OURS):
+    if "DRAIN" in state.state and not is_suspect(state):
         return f"drained: {state.reason}"
     reserved = [word for word in state.state if word in RESERVED]
     return f"{'+'.join(reserved)}: {state.reason or 'a reservation'}" if reserved else ""

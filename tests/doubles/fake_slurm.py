@@ -77,7 +77,7 @@ class FakeSlurm:
     def _scontrol(self, words: list[str]) -> Outcome:
         if words[0] == "update":
             for name in NodeSet(_option(words, "nodename")):
-                self.nodes[name] = tuple(state for state in self.nodes[name] if state != "DRAIN")
+                self.nodes[name] = ("IDLE",)
             return 0, "", ""
         shown = [
             {"name": name, "state": list(state), "reason": self.reasons.get(name, ""), "cpus": 2}

@@ -67,10 +67,10 @@ def test_a_node_that_our_own_check_drained_is_taken_for_the_time_of_the_job() ->
     with allocated(slurm, WISH, NAMES) as got:
         assert got.nodes == NAMES
     (update,) = [words for words in slurm.commands("scontrol") if "update" in words]
-    assert update[-2:] == ("nodename=node-002", "state=undrain")
+    assert update[-2:] == ("nodename=node-002", "state=resume")
 
 
-def test_a_node_that_a_person_drained_is_never_undrained() -> None:
+def test_a_node_that_a_person_drained_is_never_resumed() -> None:
     slurm = world(reasons={"node-002": "new memory"})
     slurm.nodes["node-002"] = ("IDLE", "DRAIN")
     with allocated(slurm, WISH, NAMES) as got:

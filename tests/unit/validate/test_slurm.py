@@ -69,6 +69,16 @@ def test_a_node_that_our_own_check_drained_is_measured() -> None:
     assert (standing.free, standing.suspect) == (("n1",), ("n1",))
 
 
+def test_a_node_that_rebooted_unexpectedly_is_measured_once_it_answers() -> None:
+    reason = "Node unexpectedly rebooted"
+    assert one("DOWN", reason=reason).suspect == ("n1",)
+    assert one("DOWN", "NOT_RESPONDING", reason=reason).lost == {"n1": f"DOWN+NOT_RESPONDING: {reason}"}
+
+
+def test_a_node_that_a_person_put_down_is_lost() -> None:
+    assert one("DOWN", reason="new memory").lost == {"n1": "DOWN: new memory"}
+
+
 def test_a_reserved_node_is_left_alone() -> None:
     assert one("IDLE", "MAINTENANCE").held == {"n1": "MAINTENANCE: a reservation"}
 
