@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rackwright.errors import Interrupted
 from rackwright.plan.model import AwsSitePlan
 from rackwright.validate import slurm
 from rackwright.validate.allocation import Wish, allocated, minutes, release
@@ -95,6 +96,7 @@ def validate(order: Order, controller: Controller, tell: Callable[[str], None]) 
         EnvironmentUnfit: Slurm does not answer; nothing was written.
         ControllerLost: it went away on the way; the run folder holds what was made until then.
         UsageError: the folder holds another run.
+        Interrupted: by a signal, within `stoppable`.
     """
     slurm.nodes(controller)  # before a folder is made: nobody wants an empty one
     now = datetime.now(UTC)
@@ -112,14 +114,26 @@ def validate(order: Order, controller: Controller, tell: Callable[[str], None]) 
         start_within_s=order.suite.start_within_s,
         most_minutes=minutes(expected.longest_s, order.asked.most_hours),
     )
-    with allocated(controller, wish, wanted) as allocation:
-        _note(order, evidence, allocation, tell)
-        if allocation.job is not None:
-            job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
-            course = Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
-            _make(course)
+    try:
+        with allocated(controller, wish, wanted) as allocation:
+            _note(order, evidence, allocation, tell)
+            if allocation.job is not None:
+                job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
+                course = Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
+                _make(course)
+    except KeyboardInterrupt:
+        raise _stopped(evidence) from None
     evidence.write(finished=_rfc3339(datetime.now(UTC)))
     return evidence
+
+
+def _stopped(evidence: Evidence) -> Interrupted:
+    return Interrupted(
+        "stopped: the job is cancelled, and what was measured until then is kept",
+        where=str(evidence.folder),
+        got=f"{len(evidence.run.steps)} steps that have ended",
+        hint=f"`rackwright judge {evidence.folder}` tells of those; the same command begins anew",
+    )
 
 
 def _note(order: Order, evidence: Evidence, allocation: Allocation, tell: Callable[[str], None]) -> None:
