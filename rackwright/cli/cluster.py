@@ -83,12 +83,12 @@ def open_cluster(spec: Path, *, resize: bool = False) -> Cluster:
         CatalogueInvalid: a data file of the catalogue is spoiled.
         SpecInvalid: the spec breaks its schema or a rule, or cannot be planned.
     """
-    with _no_collections():
+    with no_collections():
         return _open(spec, resize=resize)
 
 
 @contextmanager
-def _no_collections() -> Iterator[None]:
+def no_collections() -> Iterator[None]:
     """Spare the garbage collector a plan, which has no cycles and stays: it would double the time."""
     gc.disable()
     try:

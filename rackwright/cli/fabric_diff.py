@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright.cli import frame
-from rackwright.cli.cluster import open_cluster
+from rackwright.cli.cluster import no_collections, open_cluster
 from rackwright.cli.fabric_group import command, dump_text, one_infiniband
 from rackwright.errors import BAD, GOOD
 from rackwright.render.fabric import ibnetdiscover
@@ -53,8 +53,9 @@ def diff_command(
     cluster = open_cluster(spec)
     cluster.refuse_stale()
     name = one_infiniband(cluster.plan, fabric)
-    intended = network(cluster.plan, name, plane)
-    found = compare(intended, ibnetdiscover.read(dump_text(observed), str(observed)))
+    with no_collections():
+        intended = network(cluster.plan, name, plane)
+        found = compare(intended, ibnetdiscover.read(dump_text(observed), str(observed)))
     words = Words(cluster.plan, name, intended, found)
     rows, steps = words.rows(), words.steps()
     console.result(_document(name, found, rows, steps), "\n".join(_lines(found, rows, steps)))

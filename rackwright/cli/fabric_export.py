@@ -9,7 +9,7 @@ import click
 
 from rackwright import canonical
 from rackwright.cli import frame
-from rackwright.cli.cluster import open_cluster
+from rackwright.cli.cluster import no_collections, open_cluster
 from rackwright.cli.fabric_group import command, fabrics_of, one_infiniband
 from rackwright.errors import GOOD, UsageError
 from rackwright.plan.fabric.cables import cables
@@ -127,7 +127,8 @@ def export_command(console: Console, spec: Path, *, wanted: str, fabric: str | N
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
-    files = FORMS[wanted](cluster, fabric)
+    with no_collections():
+        files = FORMS[wanted](cluster, fabric)
     for name, text in files.items():
         if out is not None:
             canonical.write_atomic(out / name, text)

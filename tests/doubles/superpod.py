@@ -19,7 +19,7 @@ def values(nodes: int, manager_uplinks: int = 0, **topology: Any) -> dict[str, A
                 "kind": "onprem",
                 "racks": {"rows": -(-racks // PER_ROW), "per_row": PER_ROW, "units": 48, "power_kw": 25},
                 "access": {"console_logs": "state:console"},
-                "networks": {"management": {"cidr": "10.0.0.0/18"}, "bmc": {"cidr": "10.1.0.0/18"}},
+                "networks": {"management": {"cidr": "10.0.0.0/16"}, "bmc": {"cidr": "10.1.0.0/16"}},
                 "bmc": {"credentials": "env:BMC", "ca": "file:ca.pem"},
             }
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rackwright.render.fabric.network import Device, Network, Plug
+from rackwright.render.fabric.network import Device, Link, Network, Plug
 from rackwright.render.fabric.wires import unreadable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PORT = re.compile(
     r"\[(\d+)\](?:\[[^\]]*\])?(?:\([0-9a-f]+\))?\s+"
     r'"([SHR]-[0-9a-f]{16})"\[(\d+)\](?:\[[^\]]*\])?(?:\([0-9a-f]+\))?\s*(?:#(.*))?'
 )
-_SPEED = re.compile(r"\b(\d+x[A-Z]+[0-9]*)\b\s*$")
+_SPEED = re.compile(r"\d+x[A-Z]+[0-9]*")
 _PEER = re.compile(r'"(.*)"')
 _HEAD = ("vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid=", "#", "DR path", "Topology")
 
@@ -71,14 +71,16 @@ def read(text: str, where: str) -> Network:
         FormUnreadable: a line that is none of its lines, or a port before any device.
     """
     found = Network()
-    hinted: dict[str, str] = {}
+    comments: dict[str, str] = {}
     device: Device | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("["):
             port = _PORT.fullmatch(line)
             if port is None or device is None:
                 raise unreadable(FORM, f"{where}:{number}", line, "a port of a device")
-            _plug(found, hinted, device, port)
+            own, peer, peer_port, comment = port.groups()
+            comments[peer] = comment or ""
+            found.links[Plug(device.id, int(own))] = Link(Plug(peer, int(peer_port)), _speed(comment))
         elif line and not line.startswith(_HEAD):
             node = _NODE.fullmatch(line)
             if node is None:
@@ -87,13 +89,21 @@ def read(text: str, where: str) -> Network:
             found.devices[device.id] = device
     if not found.devices:
         raise unreadable(FORM, where, "no device", "switches and adapters")
-    for id_, name in hinted.items():
-        found.devices.setdefault(id_, Device(id_, name, 0))
+    _from_one_side(found, comments)
     return found
 
 
-def _plug(found: Network, hinted: dict[str, str], device: Device, port: re.Match[str]) -> None:
-    comment = port[4] or ""
-    speed, peer = _SPEED.search(comment), _PEER.search(comment)
-    found.join(Plug(device.id, int(port[1])), Plug(port[2], int(port[3])), speed[1] if speed else "")
-    hinted.setdefault(port[2], peer[1] if peer else "")
+def _speed(comment: str | None) -> str:
+    """Width and speed are the last word of a port's comment."""
+    last = (comment or "").rsplit(None, 1)[-1:]
+    return last[0] if last and _SPEED.fullmatch(last[0]) else ""
+
+
+def _from_one_side(found: Network, comments: dict[str, str]) -> None:
+    """Links that only one end tells of have two ends; the other device then has no ports of its own."""
+    for plug, (peer, speed) in list(found.links.items()):
+        if peer not in found.links:
+            found.links[peer] = Link(plug, speed)
+        if peer.device not in found.devices:
+            name = _PEER.search(comments[peer.device])
+            found.devices[peer.device] = Device(peer.device, name[1] if name else "", 0)

@@ -100,36 +100,35 @@ def compare(intended: Network, observed: Network) -> Comparison:
     """
     seen = identify(intended, observed)
     wanted = _wires(intended, seen.absent)
-    there = {wire for wire in _all(seen.links) if wire.a.device not in seen.aggregation}
-    there = {wire for wire in there if wire.z.device not in seen.aggregation}
-    matched = {wire for wire in wanted if wire in there or Wire(wire.z, wire.a) in there}
-    wrong = [wire for wire in sorted(there) if wire not in matched and Wire(wire.z, wire.a) not in matched]
-    missing = [wire for wire in sorted(wanted) if wire not in matched]
+    matched = [wire for wire in wanted if seen.links.get(wire.a, _NOWHERE)[0] == wire.z]
+    done = {wire.a for wire in matched}
+    missing = [wire for wire in wanted if wire.a not in done]
+    wrong = list(_wrong(seen, done.union(wire.z for wire in matched)))
     differences = [
         *_named(seen),
         *(_fault(intended, knot) for knot in _knots(missing, wrong)),
-        *_slow(intended, seen, sorted(matched)),
+        *_slow(intended, seen, matched),
     ]
     return Comparison(tuple(differences), tuple(sorted(seen.aggregation.values())), seen, len(matched))
 
 
-def _all(links: dict[Plug, tuple[Plug, str]]) -> Iterator[Wire]:
-    """Each link once."""
-    return (Wire(one, other) for one, (other, _) in links.items() if one <= other)
+_NOWHERE = (None, "")
 
 
-def _wires(network: Network, absent: dict[str, str]) -> set[Wire]:
-    """Planned cables of devices that are there; adapters and lower switches first."""
-    return {
-        Wire(one, link.peer)
-        for one, link in network.links.items()
-        if _lower_first(one.device, link.peer.device) and not {one.device, link.peer.device} & absent.keys()
-    }
+def _wrong(seen: Identified, done: set[Plug]) -> Iterator[Wire]:
+    """Each cable that is there and not as planned, once; those of aggregation nodes are nobody's."""
+    for one, (other, _) in seen.links.items():
+        if one <= other and one not in done and not {one.device, other.device} & seen.aggregation.keys():
+            yield Wire(one, other)
 
 
-def _lower_first(one: str, other: str) -> bool:
-    """Ids of adapters come before those of switches, those of leaves before those of spines."""
-    return one < other
+def _wires(network: Network, absent: dict[str, str]) -> list[Wire]:
+    """Planned cables of devices that are there, the lower end first.
+
+    Ids of adapters come before those of switches, those of leaves before those of spines.
+    """
+    found = (Wire(one, link.peer) for one, link in network.links.items() if one.device < link.peer.device)
+    return [wire for wire in found if wire.a.device not in absent and wire.z.device not in absent]
 
 
 def _named(seen: Identified) -> Iterator[Difference]:

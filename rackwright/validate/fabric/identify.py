@@ -45,9 +45,9 @@ def identify(intended: Network, observed: Network) -> Identified:
     seen = Identified()
     ids = _by_name(intended, observed, seen)
     _by_position(intended, observed, ids, seen)
-    for one, link in observed.links.items():
-        here, peer = _plug(ids, one), _plug(ids, link.peer)
-        seen.links[here] = (peer, link.speed)
+    names = {id_: ids.get(id_, id_) for id_ in observed.devices}
+    for one, (peer, speed) in observed.links.items():
+        seen.links[Plug(names[one.device], one.port)] = (Plug(names[peer.device], peer.port), speed)
     seen.strangers = {
         id_: device.name
         for id_, device in observed.devices.items()
