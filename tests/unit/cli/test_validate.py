@@ -1,0 +1,54 @@
+"""`rackwright validate`, as far as it goes without hosts: whom it refuses, and what it says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright import paths
+from rackwright.cli.frame import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def clusters(tmp_path: Path) -> Path:
+    shutil.copytree(paths.repository() / "clusters", tmp_path / "clusters")
+    return tmp_path / "clusters"
+
+
+def refused(capsys: Capture, *words: str) -> dict[str, str]:
+    assert run(["validate", *words, "--format", "json"]) == 2
+    document: dict[str, str] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def test_an_unknown_suite_is_told_with_the_known_ones(clusters: Path, capsys: Capture) -> None:
+    error = refused(capsys, str(clusters / "lab.yaml"), "acceptence")
+    assert (error["code"], error["got"], error["expected"]) == ("VAL001", "acceptence", "acceptance")
+
+
+def test_a_host_that_runs_no_jobs_cannot_be_validated(clusters: Path, capsys: Capture) -> None:
+    error = refused(capsys, str(clusters / "lab.yaml"), "--limit", "head-001")
+    assert (error["code"], error["expected"]) == ("VAL003", "nodes of node")
+
+
+def test_nodes_that_are_all_absent_are_errors_and_slurm_is_asked_first(
+    clusters: Path, capsys: Capture
+) -> None:
+    """No host has a key, so the controller is no host that ssh may talk to."""
+    error = refused(capsys, str(clusters / "lab.yaml"))
+    assert (error["code"], error["where"]) == ("VAL005", "head-001")
+    assert not (clusters.parent / "runs").exists()
