@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY))
@@ -33,13 +34,14 @@ SHEET_NODES, SHEET_S = 2048, 2.0
 PLAN_NODES, PLAN_S, PLAN_MIB = 16_384, 10.0, 2048
 """131,072 accelerators: planned in at most 10 s and 2 GB."""
 MOST_NDR = 8192
-"""Nodes of 8 adapters that three tiers of 64-port switches carry; beyond, two planes of leaves at 2:1."""
+"""Nodes of 8 adapters that three tiers of 64-port switches carry without oversubscription."""
 RACKWRIGHT = Path(sys.executable).parent / "rackwright"
 
 
 def spec(folder: Path, nodes: int) -> Path:
     """A spec of that many nodes; its leaves are oversubscribed where a tree without would be too big."""
-    topology = {"oversubscription": {"leaf": 4, "spine": 1}, "unit_nodes": 32} if nodes > MOST_NDR else {}
+    wide: dict[str, Any] = {"oversubscription": {"leaf": 3, "spine": 3}, "unit_nodes": 48, "partial": True}
+    topology = wide if nodes > MOST_NDR else {}
     values = superpod.values(nodes, **topology)
     path = folder / "pod.yaml"
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
@@ -47,7 +49,11 @@ def spec(folder: Path, nodes: int) -> Path:
 
 
 def timed(*command: str | Path, state: Path, output: Path | None = None) -> tuple[float, float]:
-    """Seconds and peak memory (MiB) of one process."""
+    """Seconds and peak memory (MiB) of one process: the better of two, as other work only ever adds."""
+    return min(_timed(*command, state=state, output=output) for _ in range(1 if command[0] == "plan" else 2))
+
+
+def _timed(*command: str | Path, state: Path, output: Path | None) -> tuple[float, float]:
     start = time.perf_counter()
     with (output or Path(os.devnull)).open("wb") as stdout:
         process = subprocess.Popen(

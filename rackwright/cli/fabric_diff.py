@@ -9,9 +9,9 @@ import click
 
 from rackwright.cli import frame
 from rackwright.cli.cluster import no_collections, open_cluster
-from rackwright.cli.fabric_group import command, dump_text, one_infiniband
+from rackwright.cli.fabric_group import command, dump_text, one_fabric, one_infiniband
 from rackwright.errors import BAD, GOOD
-from rackwright.render.fabric import ibnetdiscover
+from rackwright.render.fabric import iblinkinfo, ibnetdiscover, lldp
 from rackwright.render.fabric.network import network
 from rackwright.validate.fabric.compare import compare
 from rackwright.validate.fabric.work import Words
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
+    from rackwright.plan.model import Plan
+    from rackwright.render.fabric.network import Network
     from rackwright.validate.fabric.compare import Comparison
     from rackwright.validate.fabric.work import Row, Step
 
@@ -38,28 +40,39 @@ SCHEMA = "rackwright/fabric-diff/1"
     type=click.Path(path_type=Path),
     metavar="FILE",
     required=True,
-    help="What was found: the output of ibnetdiscover.",
+    help="What was found: output of ibnetdiscover or iblinkinfo --line, or a folder of HOST.json by lldpctl.",
 )
-@click.option("--fabric", help="Which fabric, where the spec has several InfiniBand ones.")
+@click.option("--fabric", help="Which fabric, where the spec has several.")
 @click.option("--plane", type=click.IntRange(min=1), help="Plane that it was found in, of several.")
 def diff_command(
     console: Console, spec: Path, *, observed: Path, fabric: str | None, plane: int | None
 ) -> int:
     """Compare the cables of SPEC with those that were found, by the names of devices.
 
-    Differences are exit 1. An adapter is called NODE HCA-N, with the number of its rail; one that is
-    called otherwise is told as unnamed, and compared all the same where it is clear who it is.
+    Differences are exit 1. An InfiniBand adapter is called NODE HCA-N, with the number of its rail; one
+    that is called otherwise is told as unnamed, and compared all the same where it is clear who it is.
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
-    name = one_infiniband(cluster.plan, fabric)
+    name = (one_fabric if observed.is_dir() else one_infiniband)(cluster.plan, fabric)
     with no_collections():
         intended = network(cluster.plan, name, plane)
-        found = compare(intended, ibnetdiscover.read(dump_text(observed), str(observed)))
+        found = compare(intended, _read(cluster.plan, name, intended, observed))
     words = Words(cluster.plan, name, intended, found)
     rows, steps = words.rows(), words.steps()
     console.result(_document(name, found, rows, steps), "\n".join(_lines(found, rows, steps)))
     return BAD if rows else GOOD
+
+
+def _read(plan: Plan, fabric: str, intended: Network, observed: Path) -> Network:
+    """By what it is: a folder is LLDP's, and a line of iblinkinfo begins with a GUID."""
+    if observed.is_dir():
+        texts = {path.stem: dump_text(path) for path in sorted(observed.glob("*.json"))}
+        return lldp.read(texts, plan, fabric, intended)
+    text = dump_text(observed)
+    if text.lstrip().startswith("0x"):
+        return iblinkinfo.read(text, str(observed), intended)
+    return ibnetdiscover.read(text, str(observed))
 
 
 def _document(name: str, found: Comparison, rows: list[Row], steps: list[Step]) -> dict[str, Json]:

@@ -57,6 +57,24 @@ def one_infiniband(plan: Plan, asked: str | None) -> str:
     )
 
 
+def one_fabric(plan: Plan, asked: str | None) -> str:
+    """The fabric that was asked for, or the only one that has cables.
+
+    Raises:
+        UsageError: there are none, or several.
+    """
+    found = fabrics_of(plan, asked)
+    if len(found) == 1:
+        return found[0]
+    raise UsageError(
+        "this is of one fabric",
+        where="--fabric",
+        got=", ".join(found) or "no fabric with cables",
+        expected="one",
+        hint="name one of them: --fabric" if found else "",
+    )
+
+
 def dump_text(path: Path) -> str:
     """What a tool has found, as it printed it.
 

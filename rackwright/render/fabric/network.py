@@ -98,20 +98,13 @@ def network(plan: Plan, fabric: str, plane: int | None = None) -> Network:
 
     Args:
         plan: the plan.
-        fabric: name of an InfiniBand fabric.
+        fabric: name of a fabric; the GUIDs and speeds of an Ethernet one mean nothing.
         plane: which of its planes; None for all. Of a single one, a NIC has the links in it, from port 1.
 
     Raises:
-        UsageError: no InfiniBand, or links of a rate that has no name there.
+        UsageError: InfiniBand links of a rate that has no name there.
     """
     roster = Roster(plan, fabric)
-    if plan.fabrics[fabric].kind != "infiniband":
-        raise UsageError(
-            f"fabric {fabric} has no GUIDs and no subnet manager",
-            where=f"fabrics.{fabric}",
-            got=plan.fabrics[fabric].kind,
-            expected="infiniband",
-        )
     made = Network()
     for some in links(roster.cabling):
         if plane in {None, some.plane}:
@@ -123,7 +116,8 @@ def _add(made: Network, roster: Roster, some: Links, *, alone: bool) -> None:
     tree = roster.cabling.tree
     breakout = tree.breakout if tree else 1
     shared = some.roles[0] in {NODE, MANAGER}
-    speed = _speed(roster.cabling.rate_gbps * (1 if shared else breakout))
+    infiniband = roster.plan.fabrics[roster.fabric].kind == "infiniband"
+    speed = _speed(roster.cabling.rate_gbps * (1 if shared else breakout)) if infiniband else ""
     maker = _Maker(made, roster, some.plane, alone)
     lower, upper = maker.plugs(some.roles[0]), maker.plugs(some.roles[1])
     columns = (some.lower, some.lower_port, some.lower_lane, some.upper, some.upper_port, some.upper_lane)
