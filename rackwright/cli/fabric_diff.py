@@ -93,7 +93,7 @@ def _document(name: str, found: Comparison, rows: list[Row], steps: list[Step]) 
 
 
 def _lines(found: Comparison, rows: list[Row], steps: list[Step]) -> Iterator[str]:
-    yield f"{found.agreed:,} cables as planned, {len(rows)} differences"
+    yield f"{found.agreed:,} cables as planned, {_counted(len(rows), 'difference')}"
     if found.aggregation:
         yield f"aggregation nodes, which are no hosts: {len(found.aggregation)}"
     for row in rows:
@@ -103,5 +103,9 @@ def _lines(found: Comparison, rows: list[Row], steps: list[Step]) -> Iterator[st
     if steps:
         yield "work order"
     for number, step in enumerate(steps, 1):
-        yield f"{number:>3}. {step.kind}, {step.plugs} plugs"
+        yield f"{number:>3}. {step.kind}, {_counted(step.plugs, 'plug')}"
         yield from (f"     {sentence}" for sentence in step.do)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
