@@ -183,8 +183,9 @@ def _fault(intended: Network, knot: _Knot) -> Difference:
 def _mend(knot: _Knot, *, from_a: bool) -> tuple[tuple[Move, ...], tuple[Wire, ...], tuple[Wire, ...]]:
     """Give each cable that is there one of the planned ones that it shares a port with, as far as they go.
 
-    A planned cable that only one can serve is served by it first; only rings are left then, in which
-    every choice is as good as another: they are opened at the plugs that `from_a` says to keep.
+    A planned cable that only one can serve is served by it first, its neighbour next, and so on: each
+    plug goes into the port that the one before has left. Only rings are left then, in which one plug
+    hangs meanwhile; they are opened at the plugs that `from_a` says to keep.
     """
     by_plug = {plug: wire for wire in knot.missing for plug in wire}
     able: dict[Wire, list[tuple[Wire, Plug]]] = {wire: [] for wire in knot.missing}
@@ -206,9 +207,9 @@ def _mend(knot: _Knot, *, from_a: bool) -> tuple[tuple[Move, ...], tuple[Wire, .
                 served[wire] = (planned, kept)
                 done.add(planned)
                 forced.extend(by_plug[plug] for plug in wire if plug in by_plug and plug != kept)
-    moves = [_move(wire, planned, kept) for wire, (planned, kept) in served.items()]
+    moves = tuple(_move(wire, planned, kept) for wire, (planned, kept) in served.items())
     connect = tuple(wire for wire in knot.missing if wire not in done)
-    return _in_order(moves), connect, tuple(wire for wire in knot.wrong if wire not in served)
+    return moves, connect, tuple(wire for wire in knot.wrong if wire not in served)
 
 
 def _move(wire: Wire, planned: Wire, kept: Plug) -> Move:
@@ -217,19 +218,6 @@ def _move(wire: Wire, planned: Wire, kept: Plug) -> Move:
         source=wire.z if wire.a == kept else wire.a,
         target=planned.z if planned.a == kept else planned.a,
     )
-
-
-def _in_order(moves: list[Move]) -> tuple[Move, ...]:
-    """So that a plug goes into a free port; a ring has no such order, and one plug hangs meanwhile."""
-    into = {move.target: move for move in moves}
-    taken = {move.source for move in moves}
-    done: dict[Move, None] = {}
-    for start in (*(move for move in moves if move.target not in taken), *moves):
-        move: Move | None = start
-        while move is not None and move not in done:
-            done[move] = None
-            move = into.get(move.source)
-    return tuple(done)
 
 
 def _box(intended: Network, plug: Plug) -> str:

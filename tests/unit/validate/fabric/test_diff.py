@@ -280,6 +280,17 @@ def test_a_node_that_is_off_is_one_fault(dump: Dump) -> None:
     assert (dump.only().kind, dump.only().device) == (Kind.ABSENT, "gpu-020")
 
 
+def test_a_cable_is_not_taken_out_where_it_can_be_used(dump: Dump) -> None:
+    """One uplink in the other's port, that one's cable in nobody's: two moves and no new cable."""
+    one, other = dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-002", 64)
+    at_one, at_other = dump.unplug(one), dump.unplug(other)
+    dump.net.join(one, at_other, "4xNDR")
+    dump.net.join(dump.plug("compute-leaf-013", 32), at_one, "4xNDR")
+    difference = dump.only()
+    assert (len(difference.moves), difference.connect, difference.remove) == (2, (), ())
+    assert mended(dump).links == dump.intended.links
+
+
 def test_fewest_plugs_come_first(dump: Dump) -> None:
     dump.exchange(*(dump.plug(f"gpu-005 HCA-{rail}") for rail in (1, 2, 3)))
     dump.rename("gpu-007 HCA-3", "somebody")
