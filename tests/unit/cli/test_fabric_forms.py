@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SPEC = str(paths.repository() / "clusters" / "onprem-dgx-h100.yaml")
 LAB = str(paths.repository() / "clusters" / "lab.yaml")
+AWS = str(paths.repository() / "clusters" / "aws-p5.yaml")
 CABLES = 1020 + 1024 + 294 + 160
 
 
@@ -63,6 +64,7 @@ def test_slurms_topology_is_that_of_its_files(capsys: Capture) -> None:
         ([SPEC, "--as", "ibnetdiscover"], "compute, storage"),
         ([SPEC, "--as", "ibnetdiscover", "--fabric", "comput"], "did you mean `compute`"),
         ([LAB, "--as", "ibnetdiscover"], "of kind infiniband"),
+        ([AWS, "--as", "cutsheet"], "no fabric of this spec has cables"),
     ],
 )
 def test_a_form_of_one_fabric_wants_one(arguments: list[str], said: str, capsys: Capture) -> None:
