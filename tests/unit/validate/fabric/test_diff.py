@@ -242,6 +242,25 @@ def test_a_switch_without_its_name(dump: Dump) -> None:
     assert (dump.only().kind, dump.only().note) == (Kind.UNNAMED, "compute-leaf-004")
 
 
+def test_two_leaves_with_each_others_names_are_named_and_not_cabled_anew(dump: Dump) -> None:
+    dump.rename("compute-leaf-001", "x")
+    dump.rename("compute-leaf-002", "compute-leaf-001")
+    dump.rename("x", "compute-leaf-002")
+    found = dump.compared()
+    assert [(one.kind, one.note) for one in found.differences] == [
+        (Kind.UNNAMED, "compute-leaf-002"),
+        (Kind.UNNAMED, "compute-leaf-001"),
+    ]
+    assert found.agreed == 63 * 8 + 4 + 16 * 32
+
+
+def test_half_of_a_leafs_cables_elsewhere_are_cables_and_no_name(dump: Dump) -> None:
+    """All rails 1 and 2 of a unit are crossed, but the uplinks are right: so are the names."""
+    for node in range(1, 33):
+        dump.exchange(dump.plug(f"gpu-{node:03d} HCA-1"), dump.plug(f"gpu-{node:03d} HCA-2"))
+    assert {one.kind for one in dump.compared().differences} == {Kind.CROSSED_RAILS}
+
+
 def test_aggregation_nodes_are_recognised(dump: Dump) -> None:
     """By their description, or by the port beyond a switch's own."""
     for number, name in ((1, "Mellanox Technologies Aggregation Node"), (2, "anything")):
