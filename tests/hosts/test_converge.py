@@ -114,10 +114,10 @@ class Site:
             assert time.monotonic() < end, f"{task} never ended on {host}"
             time.sleep(0.1)
 
-    def await_sleep(self, host: str) -> None:
-        """Wait until the task that takes time is at work on a host."""
+    def await_sleep(self, host: str, seconds: int) -> None:
+        """Wait until the task that takes that time is at work on a host; an older run's may be there too."""
         end = time.monotonic() + 90
-        while not self.ssh(host, "pgrep -x sleep || true"):
+        while not self.ssh(host, f"pgrep -fx 'sleep {seconds}' || true"):
             assert time.monotonic() < end, f"nothing sleeps on {host}"
             time.sleep(0.1)
 
@@ -300,7 +300,7 @@ def test_a_stopped_run_lets_tasks_end_begins_no_other_and_goes_on_by_the_same_co
     site.write(seconds=8, mark=mark)
     with site.start("--limit", "node") as command:
         for name in NODES:
-            site.await_sleep(name)
+            site.await_sleep(name, 8)
         command.send_signal(number)
         said, _ = command.communicate(timeout=60)
     assert command.returncode == 130, said
