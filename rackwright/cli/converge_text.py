@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.converge.hostlist import folded
 from rackwright.converge.model import Status
+from rackwright.hostlists import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

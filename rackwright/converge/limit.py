@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # (it has no types)
-    RESOLVER_NOGROUP,
-    NodeSet,
-    NodeSetException,
-)
-
 from rackwright.errors import UsageError
 from rackwright.findings import did_you_mean
+from rackwright.hostlists import NoHostlist, unfolded
 from rackwright.inventory.files import groups
 
 if TYPE_CHECKING:
@@ -83,15 +78,15 @@ def _outside_brackets(text: str) -> tuple[str, str, str]:
     return text, "", ""
 
 
-def _expanded(words: str) -> list[str]:
+def _expanded(words: str) -> tuple[str, ...]:
     try:
-        return list(NodeSet(words, resolver=RESOLVER_NOGROUP))
-    except NodeSetException as error:
+        return unfolded(words)
+    except NoHostlist as error:
         raise UsageError(
             "this is no hostlist",
             code="CONV003",
             where="--limit",
-            got=f"{words}: {error}",
+            got=str(error),
             expected="names, groups and ranges: head-001,node-[001-003]",
         ) from None
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import subprocess
 from typing import TYPE_CHECKING
 
-from ClusterShell.NodeSet import (  # type: ignore[import-untyped]  # (it has no types)
-    RESOLVER_NOGROUP,
-    NodeSet,
-)
-
+from rackwright.hostlists import unfolded
 from rackwright.provision.onprem import busy
 
 if TYPE_CHECKING:
@@ -78,6 +74,8 @@ def _ask(controllers: Sequence[str], state: Path) -> dict[str, str]:
             return _reasons(_squeue(controller, state / "inventory" / "ssh_config"))
         except _NoAnswer as error:
             reason = str(error)
+        except ValueError as error:
+            reason = f"{controller}: an answer that is not understood: {error}"
     raise _NoAnswer(reason)
 
 
@@ -105,8 +103,8 @@ def _reasons(told: str) -> dict[str, str]:
     """`squeue`'s lines ``JOB|USER|HOSTLIST``: node → its first job, and how many more there are."""
     jobs: dict[str, list[str]] = {}
     for job, user, nodes in _rows(told):
-        for node in NodeSet(nodes, resolver=RESOLVER_NOGROUP):
-            jobs.setdefault(str(node), []).append(f"{job} of {user}")
+        for node in unfolded(nodes):
+            jobs.setdefault(node, []).append(f"{job} of {user}")
     return {node: _reason(listed) for node, listed in sorted(jobs.items())}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
 
-from rackwright.converge.hostlist import folded
+from rackwright.hostlists import folded
 from rackwright.validate import slurm
 from rackwright.validate.ssh import ControllerLost
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rackwright.converge.hostlist import folded
+from rackwright.hostlists import folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

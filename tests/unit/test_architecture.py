@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ROWS = (
-    {"errors", "findings", "canonical", "paths", "strict_yaml"},
+    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists"},
     {"spec", "catalogue"},
     {"plan"},
     {"checks"},

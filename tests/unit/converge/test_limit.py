@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.converge.hostlist import folded
 from rackwright.converge.limit import chosen
 from rackwright.errors import UsageError
+from rackwright.hostlists import folded
 
 if TYPE_CHECKING:
     from rackwright.inventory.model import Inventory

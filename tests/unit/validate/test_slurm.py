@@ -84,12 +84,12 @@ def test_a_reserved_node_is_left_alone() -> None:
 
 
 def test_a_job_that_is_completing_holds_nothing() -> None:
-    ending = Job(job_id=3, job_state=("COMPLETING",), user_name="alice", nodes="n1")
+    ending = Job(job_id=3, job_state=("COMPLETING",), user_name="alice", nodes=("n1",))
     assert judged([NodeState(name="n1", state=("IDLE",))], [ending], ["n1"]).free == ("n1",)
 
 
 def test_a_pending_job_holds_nothing() -> None:
-    waiting = Job(job_id=3, job_state=("PENDING",), user_name="alice", nodes="n[1-2]")
+    waiting = Job(job_id=3, job_state=("PENDING",), user_name="alice", nodes=("n1", "n2"))
     assert judged([NodeState(name="n1", state=("IDLE",))], [waiting], ["n1"]).free == ("n1",)
 
 
