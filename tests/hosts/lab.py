@@ -20,6 +20,7 @@ from rackwright import paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.lab.places import Places
 from rackwright.lab.protocol import Request, Verb, ask
+from rackwright.provision.keys import login_public_key
 from rackwright.render.boot import seeds
 
 if TYPE_CHECKING:
@@ -134,11 +135,8 @@ class Lab:
 
     def prepare(self) -> None:
         """What `rackwright up` does before it talks to a BMC: client key and boot seeds."""
-        key = self.places.state / "secrets" / "ssh_ed25519"
-        key.parent.mkdir(parents=True, exist_ok=True)
-        if not key.exists():
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-        for file in seeds(self.plan, [key.with_suffix(".pub").read_text().strip()]):
+        key = login_public_key(self.places.state / "secrets")
+        for file in seeds(self.plan, [key]):
             path = self.places.seeds / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.content)
