@@ -155,6 +155,7 @@ def _pool(ground: PoolGround, made: dict[str, Slot]) -> PoolPlan:
         accelerator=platform.accelerator,
         power_kw_per_node=platform.power_kw,
         units_per_node=platform.units,
+        nics=ground.hardware.nics,
         slots=made,
     )
 

@@ -56,8 +56,6 @@ def _by_spec(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[str]:
         yield "resources"
     if spec.storage:
         yield "storage"
-    if any(isinstance(fabric, Efa) for fabric in spec.fabrics.values()):
-        yield "nics"
 
 
 def not_provisionable(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:

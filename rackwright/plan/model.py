@@ -11,7 +11,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.catalogue.model import Processors, SlurmHost
+from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
 from rackwright.plan.fabric.model import CablingPlan
+from rackwright.plan.nics import NicPlan
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
@@ -154,6 +156,8 @@ class PoolPlan(Model):
     accelerator: str | None
     power_kw_per_node: float | None
     units_per_node: int | None
+    nics: tuple[NicPlan, ...]
+    """Network interfaces that each node is launched with, the first one first; none on-prem."""
     slots: dict[str, Slot]
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from rackwright.catalogue.load import Catalogue
-    from rackwright.catalogue.model import Platform
+    from rackwright.catalogue.model import NetworkCards, Platform
     from rackwright.plan.model import Plan
     from rackwright.spec.fabrics import Fabric
 
@@ -127,7 +127,14 @@ def rate_mbit_s(fabric: Fabric, platform: Platform) -> float | None:
     if isinstance(fabric, Ethernet):
         speed = _ETHERNET.fullmatch(fabric.speed)
         return _capped(int(speed[1]) * _ETHERNET_MBIT[speed[2]], fabric, platform) if speed else None
-    return platform.network_cards.efa_gbps * _MBIT_A_GBIT if platform.network_cards else None
+    return _efa_mbit_s(platform.network_cards) if platform.network_cards else None
+
+
+def _efa_mbit_s(cards: NetworkCards) -> float | None:
+    """Rate of one EFA interface where all are used: cards may share what the node has in all."""
+    if cards.efa_total_gbps is None or not cards.efa_interfaces:
+        return None
+    return cards.efa_total_gbps / cards.efa_interfaces * _MBIT_A_GBIT
 
 
 def _capped(mbit_s: float, fabric: Fabric, platform: Platform) -> float:
