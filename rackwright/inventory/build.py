@@ -49,7 +49,7 @@ def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
     duties: dict[tuple[str, str], list[SlurmDuty]] = {}
     for scheduler, slurm in plan.slurm.items():
         for nodes in slurm.pools.values():
-            for slot in nodes.nodes:
+            for slot in (*nodes.nodes, *nodes.burst):
                 duties.setdefault((slot, scheduler), []).append(SlurmDuty.NODE)
         for slot in slurm.controllers:
             duties.setdefault((slot, scheduler), []).append(SlurmDuty.CONTROLLER)

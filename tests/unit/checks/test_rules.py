@@ -131,6 +131,12 @@ CASES = [
         schedulers__main__partitions__more={"pools": ["node"], "default": True},
     ),
     case(
+        "SLURM017",
+        "schedulers.main.partitions.h100.pools",
+        "hybrid",
+        schedulers__main__partitions__h100__pools=["h100", "trn2"],
+    ),
+    case(
         "SLURM016",
         "schedulers.main.qos.normal.preempts.0",
         "lab",
