@@ -165,9 +165,14 @@ class NetworkCard(Frozen):
     """Of the one EFA interface that it takes."""
 
     @property
+    def has_ena(self) -> bool:
+        """Whether an interface with an IP address and no EFA can be on it."""
+        return InterfaceType.INTERFACE in self.carries
+
+    @property
     def has_efa(self) -> bool:
         """Whether an EFA interface can be on it."""
-        return {InterfaceType.EFA, InterfaceType.EFA_ONLY} & set(self.carries) != set()
+        return not {InterfaceType.EFA, InterfaceType.EFA_ONLY}.isdisjoint(self.carries)
 
 
 def _indexes(text: str) -> tuple[int, ...]:
@@ -235,6 +240,8 @@ class NetworkCards(Frozen):
             raise ValueError("card 0 carries a node's first interface, which cannot be efa-only")
         if not all(index in cards and cards[index].has_efa for index in self.with_efa):
             raise ValueError("efa_cards names cards without EFA")
+        if not all(index in cards and cards[index].has_ena for index in self.with_most_ena or ()):
+            raise ValueError("ena_cards names cards without ENA")
         if self.efa_interfaces != len(self.with_efa):
             msg = f"{self.efa_interfaces} EFA interfaces, and {len(self.with_efa)} cards for them"
             raise ValueError(msg)

@@ -16,7 +16,7 @@ from rackwright.catalogue.model import InterfaceType
 from rackwright.spec.base import Misfit, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rackwright.catalogue.model import NetworkCard, NetworkCards
 
@@ -42,6 +42,16 @@ PRIMARY = NicPlan(network_card_index=0, device_index=0, interface_type=Interface
 """What every instance has: the interface of its address."""
 
 
+def with_efa(nics: Iterable[NicPlan]) -> list[NicPlan]:
+    """Those that are an EFA."""
+    return [nic for nic in nics if nic.interface_type is not InterfaceType.INTERFACE]
+
+
+def with_address(nics: Iterable[NicPlan]) -> list[NicPlan]:
+    """Those that take an IP address of the subnet."""
+    return [nic for nic in nics if nic.interface_type is not InterfaceType.EFA_ONLY]
+
+
 def nic_plan(cards: NetworkCards, scheme: Scheme, efas: int | None = None) -> tuple[NicPlan, ...]:
     """The interfaces of a node, by card and device index.
 
@@ -53,8 +63,8 @@ def nic_plan(cards: NetworkCards, scheme: Scheme, efas: int | None = None) -> tu
     Raises:
         NoNicPlan: a figure is missing, or a card does not take what the scheme puts on it.
     """
-    with_efa = _chosen(cards, efas)
-    wanted = list(_classic(cards, with_efa) if scheme == "efa" else _recommended(with_efa))
+    chosen = _chosen(cards, efas)
+    wanted = list(_classic(cards, chosen) if scheme == "efa" else _recommended(chosen))
     if scheme == "ena-max":
         wanted += _more_ena(cards)
     for nic in wanted:
@@ -73,18 +83,18 @@ def _chosen(cards: NetworkCards, efas: int | None) -> tuple[int, ...]:
     return tuple(able[number * len(able) // wanted] for number in range(wanted))
 
 
-def _recommended(with_efa: tuple[int, ...]) -> Iterator[NicPlan]:
+def _recommended(chosen: tuple[int, ...]) -> Iterator[NicPlan]:
     """The EC2 User Guide's: the first interface is ENA alone, all EFA are efa-only."""
     yield PRIMARY
-    for index in with_efa:
+    for index in chosen:
         yield _nic(index, 1 if index == 0 else 0, InterfaceType.EFA_ONLY)
 
 
-def _classic(cards: NetworkCards, with_efa: tuple[int, ...]) -> Iterator[NicPlan]:
+def _classic(cards: NetworkCards, chosen: tuple[int, ...]) -> Iterator[NicPlan]:
     """EFA with ENA on every card, device 1 but for the first; efa-only where a card carries no ENA."""
-    if 0 not in with_efa:
+    if 0 not in chosen:
         yield PRIMARY
-    for index in with_efa:
+    for index in chosen:
         card = cards.by_index[index]
         kind = InterfaceType.EFA if InterfaceType.EFA in card.carries else InterfaceType.EFA_ONLY
         yield _nic(index, 0 if index == 0 or card.interfaces == 1 else 1, kind)
