@@ -190,11 +190,11 @@ def test_every_rule_has_its_counter_example() -> None:
     assert {one.code for one in CASES} | {"POOL002"} == codes
 
 
-@pytest.mark.parametrize("example", ["aws-p5", "aws-trn2", "hybrid", "lab", "onprem-dgx-h100"])
+@pytest.mark.parametrize("example", ["aws-p5", "aws-trn2", "hybrid", "lab", "lab-hybrid", "onprem-dgx-h100"])
 def test_no_example_has_an_error(example: str, edited: Edit, judged: Judge) -> None:
     findings = judged(edited(example, {})).findings
     assert [one.code for one in findings if one.level is Level.ERROR] == []
-    assert {one.code for one in findings} <= {"ASSET006", "SLURM002", "SLURM012", "SLURM013"}
+    assert {one.code for one in findings} <= {"ASSET006", "SLURM002", "SLURM012", "SLURM013", "STATE001"}
 
 
 def test_every_rule_says_who_it_is() -> None:
