@@ -143,7 +143,10 @@ def _status_text(lab: str, now: Status | None) -> str:
     if now is None:
         return f"no lab of {lab} is up"
     width = max((len(host.name) for host in now.hosts), default=0)
-    lines = [f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.role}" for host in now.hosts]
+    lines = [
+        f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.instance or host.role}"
+        for host in now.hosts
+    ]
     lines += lab_fault.lines(now.faults)
     if not now.labd:
         lines.append("labd is dead: no BMC can do anything; `rackwright lab up` starts it again")

@@ -93,6 +93,11 @@ class Places:
         return self.lab / "ca"
 
     @property
+    def cloud(self) -> Path:
+        """One folder an instance of the emulated cloud, as long as that is there."""
+        return self.lab / "cloud"
+
+    @property
     def seeds(self) -> Path:
         """The boot folder, filled by ``rackwright up``."""
         return self.state / "boot"
@@ -126,6 +131,10 @@ class Places:
     def host_pid(self, slot: str) -> Path:
         """A host's supervisor; locked as long as it lives."""
         return self.run / f"host.{slot}.pid"
+
+    def host_log(self, slot: str) -> Path:
+        """What a host's supervisor has to say."""
+        return self.logs / f"host.{slot}.log"
 
     def netns(self, who: str) -> str:
         """Name of a host's or the router's network namespace."""

@@ -26,7 +26,7 @@ class Verb(StrEnum):
     """What can be asked."""
 
     LIST = "list"
-    """State of every host, and all faults that are planted."""
+    """State of every host, those of the cloud too, and all faults that are planted."""
     STATE = "state"
     """State of one host."""
     ON = "on"
@@ -47,7 +47,7 @@ class Verb(StrEnum):
     CLEAR = "clear"
     """Clear the faults of a name, or all."""
     LAUNCH = "launch"
-    """Make a host of the cloud and switch it on; one that is there already stays as it is."""
+    """Make a host of the cloud and switch it on; one that has run already stays as it is."""
     TERMINATE = "terminate"
     """Take a host of the cloud away with its disk; one that is not there is no error."""
     INSTANCES = "instances"
