@@ -43,10 +43,12 @@ def cluster(spec: Path) -> Cluster:
 def test_the_examples_are_those_of_the_readme() -> None:
     assert [path.stem for path in SPECS] == [
         "aws-p5",
+        "aws-p5en",
+        "aws-p6-b300",
         "aws-trn2",
         "hybrid",
-        "lab",
         "lab-hybrid",
+        "lab",
         "onprem-dgx-h100",
     ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pytest
 
+from rackwright import paths
 from rackwright.checks import run
 from rackwright.checks.registry import rules
 from rackwright.checks.storage import FSX_EFA_STEP_GIB
@@ -219,7 +220,12 @@ def test_every_rule_has_its_counter_example() -> None:
     assert seen | {"POOL002"} == codes
 
 
-@pytest.mark.parametrize("example", ["aws-p5", "aws-trn2", "hybrid", "lab", "lab-hybrid", "onprem-dgx-h100"])
+EXAMPLES = sorted(
+    path.stem for path in (paths.repository() / "clusters").glob("*.yaml") if ".lock" not in path.suffixes
+)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_no_example_has_an_error(example: str, edited: Edit, judged: Judge) -> None:
     findings = judged(edited(example, {})).findings
     assert [one.code for one in findings if one.level is Level.ERROR] == []

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from rackwright.plan.model import Plan, SlurmPlan
 
-EXAMPLES = ("aws-p5", "aws-trn2", "hybrid", "lab", "lab-hybrid", "onprem-dgx-h100")
+EXAMPLES = (
+    "aws-p5",
+    "aws-p5en",
+    "aws-p6-b300",
+    "aws-trn2",
+    "hybrid",
+    "lab",
+    "lab-hybrid",
+    "onprem-dgx-h100",
+)
 
 
 def plan_of(example: str) -> Plan:
