@@ -8,6 +8,8 @@ from rackwright.catalogue.model import InterfaceType, NetworkCard
 from rackwright.checks.pools import pools_in
 from rackwright.checks.registry import Breach, plan_rule, rule
 from rackwright.findings import SpecPath
+from rackwright.plan.aws_model import EVERY_PROTOCOL, NODE_GROUP
+from rackwright.plan.nics import with_efa
 from rackwright.spec.fabrics import Efa
 from rackwright.spec.sites import AwsSite, OnpremSite
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.checks.registry import PlanSubject, SpecSubject
-    from rackwright.plan.aws_model import NodeSetPlan
+    from rackwright.plan.aws_model import AwsNetworkStack, NodeSetPlan
     from rackwright.plan.model import PoolPlan
     from rackwright.plan.nics import NicPlan
     from rackwright.spec.pools import FabricUse, Pool
@@ -169,6 +171,46 @@ def a_pool_is_on_one_efa_fabric(subject: SpecSubject) -> Iterator[Breach]:
 
 
 @plan_rule(
+    "EFA008",
+    remedy="plan again; 0.0.0.0/0 is no substitute: EFA looks for the group itself",
+    source="EC2 User Guide, EFA-enabled security group; github.com/aws/aws-ofi-nccl/issues/663",
+)
+def the_group_of_efa_nodes_lets_itself_in_and_out(subject: PlanSubject) -> Iterator[Breach]:
+    """Where nodes have EFA, their security group lets itself in and out with every protocol."""
+    for name, pool in _launched(subject):
+        network = subject.plan.stacks.aws_network.get(pool.site)
+        if network is None or not with_efa(pool.nics):
+            continue
+        missing = _shut(network)
+        if missing:
+            yield Breach(
+                _platform_of(name),
+                f"EFA interfaces of pool {name} would not reach one another",
+                got=f"no rule {' and none '.join(missing)} for the group itself",
+                expected="one in and one out, every protocol",
+            )
+
+
+@plan_rule(
+    "EFA009",
+    remedy="take the addresses away; nodes reach the internet by NAT, and a link or bastion reaches them",
+    source="EC2 API, RunInstances: AssociatePublicIpAddress; facts/aws.md §4, 7",
+)
+def several_interfaces_have_no_public_address(subject: PlanSubject) -> Iterator[Breach]:
+    """Nodes with several interfaces are in a subnet that gives no public address: EC2 refuses it."""
+    for name, pool in _launched(subject):
+        network = subject.plan.stacks.aws_network.get(pool.site)
+        public = network is not None and network.vpc.kind == "new" and network.vpc.public_addresses
+        if public and len(pool.nics) > 1:
+            yield Breach(
+                _platform_of(name),
+                f"nodes of pool {name} would get a public address",
+                got=f"{len(pool.nics)} interfaces, and a subnet that gives public addresses",
+                expected="one interface, or no public address",
+            )
+
+
+@plan_rule(
     "CAP003",
     remedy="plan again; the block has its place already, and a group it was not made in leaves it unused",
     source="EC2 User Guide, Capacity Blocks for ML: launch; facts/aws.md §3.3",
@@ -193,6 +235,16 @@ def _launched(subject: PlanSubject) -> Iterator[tuple[str, PoolPlan]]:
 def _node_sets(subject: PlanSubject) -> Iterator[tuple[str, NodeSetPlan]]:
     for stack in subject.plan.stacks.aws_compute.values():
         yield from stack.node_sets.items()
+
+
+def _shut(network: AwsNetworkStack) -> list[str]:
+    """Directions in which the group of the nodes does not let itself through."""
+    own = {
+        rule.direction
+        for rule in network.rules.values()
+        if rule.peer == NODE_GROUP and rule.protocol == EVERY_PROTOCOL
+    }
+    return [way for way in ("in", "out") if way not in own]
 
 
 def _card(subject: PlanSubject, pool: PoolPlan, nic: NicPlan) -> NetworkCard | None:

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from rackwright.plan.aws_model import (
     CLUSTER_TAG,
+    EVERY_PROTOCOL,
+    NODE_GROUP,
     AwsAccessStack,
     AwsComputeStack,
     AwsNetworkStack,
     CapacityPlan,
     ExistingVpcPlan,
+    GroupRule,
     LinkedSite,
     NewVpcPlan,
     NodePlan,
@@ -36,6 +39,7 @@ GATEWAY_ENDPOINTS = ("s3",)
 """Free of charge, and a subnet without a way to the internet still reads its buckets."""
 INTERFACE_ENDPOINTS = ("ec2",)
 """What a controller in the zone calls to fill and empty burst slots."""
+ANYWHERE = "0.0.0.0/0"
 _OWN_PLACE = (CapacityBlock, Reservation)
 """Capacity whose place is fixed: a placement group it was not made in would leave it unused."""
 
@@ -62,10 +66,13 @@ def zones(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[tuple[st
 def network_stacks(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> dict[str, AwsNetworkStack]:
     """Site → slice of its stack `aws-network`."""
     return {
-        name: AwsNetworkStack(**_zone(spec, name, site), vpc=_vpc(site), links=dict(_links(spec, name)))
-        for name, site in zones(spec, pools)
-        if subnet_of(site) is not None
+        name: _network(spec, name, site) for name, site in zones(spec, pools) if subnet_of(site) is not None
     }
+
+
+def _network(spec: ClusterSpec, name: str, site: AwsSite) -> AwsNetworkStack:
+    links = dict(_links(spec, name))
+    return AwsNetworkStack(**_zone(spec, name, site), vpc=_vpc(site), links=links, rules=dict(_rules(links)))
 
 
 def access_stacks(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> dict[str, AwsAccessStack]:
@@ -111,7 +118,18 @@ def _vpc(site: AwsSite) -> VpcPlan:
         cidrs=tuple(site.vpc.cidrs),
         gateway_endpoints=GATEWAY_ENDPOINTS,
         interface_endpoints=INTERFACE_ENDPOINTS,
+        public_addresses=False,
     )
+
+
+def _rules(links: Mapping[str, LinkedSite]) -> Iterator[tuple[str, GroupRule]]:
+    """Nodes to nodes both ways, out to anywhere, and in from the linked sites."""
+    yield "from-nodes", GroupRule(direction="in", protocol=EVERY_PROTOCOL, peer=NODE_GROUP)
+    yield "to-nodes", GroupRule(direction="out", protocol=EVERY_PROTOCOL, peer=NODE_GROUP)
+    yield "to-anywhere", GroupRule(direction="out", protocol=EVERY_PROTOCOL, peer=ANYWHERE)
+    for name, linked in links.items():
+        for number, cidr in enumerate(linked.cidrs, start=1):
+            yield f"from-{name}-{number}", GroupRule(direction="in", protocol=EVERY_PROTOCOL, peer=cidr)
 
 
 def _links(spec: ClusterSpec, name: str) -> Iterator[tuple[str, LinkedSite]]:

@@ -27,6 +27,21 @@ class ZoneStack(Model):
     """Of every resource, `CLUSTER_TAG` among them."""
 
 
+NODE_GROUP = "nodes"
+"""The security group of every interface of a zone's nodes."""
+EVERY_PROTOCOL = "-1"
+"""As EC2 writes it; EFA has no number of its own, so nothing less lets it through."""
+
+
+class GroupRule(Model):
+    """What the security group of the nodes lets through; none of them is inline (facts/aws.md §4, 10)."""
+
+    direction: Literal["in", "out"]
+    protocol: str
+    peer: str
+    """`NODE_GROUP`, or an address range."""
+
+
 class NewVpcPlan(Model):
     """A VPC of ours with one subnet for the nodes."""
 
@@ -37,6 +52,8 @@ class NewVpcPlan(Model):
     """AWS services reached by a route, short names: ``s3``."""
     interface_endpoints: tuple[str, ...]
     """AWS services reached at addresses of the subnet: ``ec2``."""
+    public_addresses: bool
+    """Whether the subnet gives its instances one each; EC2 refuses that with several interfaces."""
 
 
 class ExistingVpcPlan(Model):
@@ -67,6 +84,7 @@ class AwsNetworkStack(ZoneStack):
 
     vpc: VpcPlan
     links: dict[str, LinkedSite]
+    rules: dict[str, GroupRule]
 
 
 class AwsAccessStack(ZoneStack):
@@ -102,7 +120,7 @@ class TemplatePlan(Model):
 class NodePlan(Model):
     """One slot of a pool, as the reconciler of instances needs it."""
 
-    address: str | None
+    address: str | None = None
     """Private address, without prefix length; None where EC2 gives it."""
     burst: bool
     """Filled on demand: `up` neither fills nor empties it."""

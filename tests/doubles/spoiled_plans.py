@@ -52,6 +52,46 @@ def with_placement_group(pool: str) -> Callable[[Plan], Plan]:
     return spoil
 
 
+def _with_network(plan: Plan, site: str, **update: object) -> Plan:
+    networks = plan.stacks.aws_network
+    stack = networks[site].model_copy(update=update)
+    stacks = plan.stacks.model_copy(update={"aws_network": {**networks, site: stack}})
+    return plan.model_copy(update={"stacks": stacks})
+
+
+def without_rule(site: str, name: str) -> Callable[[Plan], Plan]:
+    """A group of nodes that lacks one of its rules."""
+
+    def spoil(plan: Plan) -> Plan:
+        rules = dict(plan.stacks.aws_network[site].rules)
+        del rules[name]
+        return _with_network(plan, site, rules=rules)
+
+    return spoil
+
+
+def with_tcp_alone(site: str, name: str) -> Callable[[Plan], Plan]:
+    """A group of nodes that lets only TCP through one of its rules."""
+
+    def spoil(plan: Plan) -> Plan:
+        rules = plan.stacks.aws_network[site].rules
+        return _with_network(
+            plan, site, rules={**rules, name: rules[name].model_copy(update={"protocol": "tcp"})}
+        )
+
+    return spoil
+
+
+def with_public_addresses(site: str) -> Callable[[Plan], Plan]:
+    """A subnet that gives public addresses."""
+
+    def spoil(plan: Plan) -> Plan:
+        vpc = plan.stacks.aws_network[site].vpc
+        return _with_network(plan, site, vpc=vpc.model_copy(update={"public_addresses": True}))
+
+    return spoil
+
+
 FIRST = nic(0, 0, InterfaceType.INTERFACE)
 SPOILED = [
     Spoiled(
@@ -77,5 +117,9 @@ SPOILED = [
         "EFA005", "pools.trn2.platform", "aws-trn2", with_nics("trn2", nic(0, 0, InterfaceType.EFA_ONLY))
     ),
     Spoiled("EFA005", "pools.trn2.platform", "aws-trn2", with_nics("trn2", nic(1, 0, InterfaceType.EFA))),
+    Spoiled("EFA008", "pools.p5.platform", "aws-p5", without_rule("use2", "from-nodes")),
+    Spoiled("EFA008", "pools.p5.platform", "aws-p5", without_rule("use2", "to-nodes")),
+    Spoiled("EFA008", "pools.p5en.platform", "aws-p5en", with_tcp_alone("apne1", "to-nodes")),
+    Spoiled("EFA009", "pools.b300.platform", "aws-p6-b300", with_public_addresses("usw2")),
     Spoiled("CAP003", "pools.trn2.capacity", "aws-trn2", with_placement_group("trn2")),
 ]
