@@ -217,6 +217,10 @@ class Run(Model):
     """Checks that apply: each must be measured on every slot asked for."""
     not_applicable: dict[str, str] = {}
     """Check or criterion → why it does not apply here; is no verdict."""
+    partitions: dict[str, tuple[str, ...]] = {}
+    """Partition → slots of it that were asked for; each is measured in a job of its own."""
+    missing: dict[str, str] = {}
+    """Slot → why there is nothing that could be measured: no instance fills it."""
     held: dict[str, str] = {}
     """Slot → why it was left alone: in maintenance, or the job it runs."""
     lost: dict[str, str] = {}

@@ -35,8 +35,9 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """Slots that are judged by measurements: neither held nor lost."""
-        return tuple(node for node in self.asked if node not in self.run.held and node not in self.run.lost)
+        """Slots that are judged by measurements: neither held nor missing nor lost."""
+        gone = {*self.run.held, *self.run.missing, *self.run.lost}
+        return tuple(node for node in self.asked if node not in gone)
 
     @cached_property
     def rails(self) -> tuple[Rail, ...]:
