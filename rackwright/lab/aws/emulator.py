@@ -18,7 +18,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from rackwright.lab import processes
-from rackwright.lab.aws import emulation, instances
+from rackwright.lab.aws import emulation, instances, templates
 from rackwright.lab.aws.config import MODULE, Config
 from rackwright.lab.aws.faults import standing
 from rackwright.lab.aws.gate import Gate
@@ -27,6 +27,7 @@ from rackwright.lab.aws.launches import Launches
 from rackwright.lab.aws.machines import LabdMachines
 from rackwright.lab.aws.networks import Networks
 from rackwright.lab.aws.placement import Placement
+from rackwright.lab.aws.templates import Templates
 from rackwright.lab.places import Places
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ _IDLE_S = 60.0
 _LOG = logging.getLogger("emulator")
 
 
-class LabEc2(Launches, Placement, Networks, EC2Response):
+class LabEc2(Launches, Placement, Networks, Templates, EC2Response):
     """EC2 as the lab imitates it."""
 
 
@@ -56,6 +57,7 @@ def gate(world: World, journal: Path, config: Config) -> Gate:
     """The emulator as an application, with all that its journal holds."""
     emulation.enter(world)
     instances.install()
+    templates.install()
     moto.ec2.urls.url_paths = {"{0}/": LabEc2.dispatch}
     stock = DomainDispatcherApplication(_application)
     made = Gate(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.doubles.cloud import ZONE, Cloud, served
+from tests.doubles.ec2 import ZONE, Cloud, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

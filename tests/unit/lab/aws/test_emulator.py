@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from rackwright.lab.aws.emulation import Faults, MachineRefused
 
 if TYPE_CHECKING:
-    from tests.doubles.cloud import Cloud
+    from tests.doubles.ec2 import Cloud
     from tests.unit.lab.aws.conftest import Net
 
 BASE = {"ImageId": "ami-0123456789abcdef0", "InstanceType": "lab1.2rail"}

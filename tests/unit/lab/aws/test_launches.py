@@ -12,7 +12,7 @@ from rackwright.lab.aws.emulation import Faults, MachineRefused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.doubles.cloud import Cloud
+    from tests.doubles.ec2 import Cloud
     from tests.unit.lab.aws.conftest import Net
 
 AMI = "ami-0123456789abcdef0"
