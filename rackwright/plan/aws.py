@@ -23,7 +23,7 @@ from rackwright.plan.aws_model import (
 from rackwright.plan.sites import MANAGEMENT
 from rackwright.spec.fabrics import Efa
 from rackwright.spec.pools import CapacityBlock, OnDemand, Reservation, Role
-from rackwright.spec.sites import AwsSite, ExistingVpc, OnpremSite
+from rackwright.spec.sites import AwsSite, ExistingVpc, LinkKind, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -188,3 +188,34 @@ def _template(spec: ClusterSpec, name: str, pool: PoolPlan, ami: str, *, control
 def _node(slot: Slot) -> NodePlan:
     address = slot.addresses.get(MANAGEMENT)
     return NodePlan(address=address.partition("/")[0] if address else None, burst=slot.burst)
+
+
+BESIDE_RESOURCES = 3
+"""Resources of every stack of a zone: the stack itself, its component and the provider of its account."""
+GATEWAY_LINKS = (LinkKind.VPN, LinkKind.DIRECT_CONNECT)
+"""Links that end at a gateway of the VPC; a routed path is its owner's."""
+
+
+def network_resources(stack: AwsNetworkStack) -> int:
+    """Pulumi resources of a stack `aws-network`."""
+    group = 1 + len(stack.rules)
+    if isinstance(stack.vpc, ExistingVpcPlan):
+        return BESIDE_RESOURCES + group
+    routes = [len(link.cidrs) for link in stack.links.values() if link.via in GATEWAY_LINKS]
+    gateway = 1 + sum(routes) if routes else 0
+    subnet_with_table = 3
+    endpoints = len(stack.vpc.gateway_endpoints) + len(stack.vpc.interface_endpoints)
+    return BESIDE_RESOURCES + group + len(stack.vpc.cidrs) + subnet_with_table + endpoints + gateway
+
+
+def access_resources(stack: AwsAccessStack) -> int:
+    """Pulumi resources of a stack `aws-access`: roles with their profiles, and one policy."""
+    nodes = 2
+    return BESIDE_RESOURCES + nodes + {None: 0, "account": 2, "instance": 3}[stack.controller]
+
+
+def compute_resources(stack: AwsComputeStack) -> int:
+    """Pulumi resources of a stack `aws-compute`: a template and a node set a pool, a group for some."""
+    references, provider_of_ours = 2, 1 if stack.node_sets else 0
+    pools = sum(2 + one.template.placement_group for one in stack.node_sets.values())
+    return BESIDE_RESOURCES + references + provider_of_ours + pools

@@ -106,7 +106,12 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
     spec, cabling = loaded.spec, cabled.plans()
     sites = site_plans(spec, seating.halls)
     pools = _pools(loaded, nodes, seating, lock)
-    stacks = onprem_stacks(sites, pools)
+    stacks = StacksPlan(
+        onprem=onprem_stacks(sites, pools),
+        aws_network=network_stacks(spec, pools),
+        aws_access=access_stacks(spec, pools),
+        aws_compute=compute_stacks(spec, pools),
+    )
     return Plan(
         origin=Origin(
             spec_sha256=loaded.spec_sha256,
@@ -123,12 +128,7 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
         pools=pools,
         fabrics=dict(sorted(spec.fabrics.items())),
         cabling=cabling,
-        stacks=StacksPlan(
-            onprem=stacks,
-            aws_network=network_stacks(spec, pools),
-            aws_access=access_stacks(spec, pools),
-            aws_compute=compute_stacks(spec, pools),
-        ),
+        stacks=stacks,
         slurm=schedulers(spec, catalogue, pools),
         totals=totals(sites, pools, stacks, None if uncabled(spec, cabling) else cabling),
         not_planned=not_planned(spec, pools, catalogue, cabling),

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 from pulumi_aws import ec2, vpc
 
+from rackwright.plan.aws import GATEWAY_LINKS
 from rackwright.plan.aws_model import NODE_GROUP, ExistingVpcPlan
 from rackwright.provision.aws.outputs import NetworkOutputs
 from rackwright.provision.aws.zone import ZoneComponent
-from rackwright.spec.sites import LinkKind
 
 if TYPE_CHECKING:
     from rackwright.plan.aws_model import AwsNetworkStack, GroupRule, NewVpcPlan
-
-_GATEWAY_LINKS = (LinkKind.VPN, LinkKind.DIRECT_CONNECT)
-"""Links that end at a gateway of the VPC; a routed path is its owner's."""
 
 
 class ClusterNetwork(ZoneComponent):
@@ -119,7 +116,7 @@ class ClusterNetwork(ZoneComponent):
 
     def _links(self, table: ec2.RouteTable) -> None:
         """One gateway for all tunnels and virtual interfaces, and a route to each range behind them."""
-        linked = {name: one for name, one in self._args.links.items() if one.via in _GATEWAY_LINKS}
+        linked = {name: one for name, one in self._args.links.items() if one.via in GATEWAY_LINKS}
         if not linked:
             return
         gateway = ec2.VpnGateway("links", vpc_id=self.vpc, tags=self.tags("links"), opts=self.within)
