@@ -38,7 +38,7 @@ pools:
   node:
     site: hall
     platform: lab-node
-    nodes: {{static: 1}}
+    nodes: {{static: {nodes}}}
     image: debian
     fabrics: {{compute: {{nics: 2}}}}
     assets: "file:assets/lab.csv"
@@ -54,22 +54,24 @@ fabrics:
 """
 _ASSETS = """\
 slot,serial,bmc_address,bmc_mac,boot_mac,hca_guids,state
-node-001,LAB-0001,{prefix}.1.16,02:77:01:00:00:10,02:77:00:00:00:10,,
 """
+_ROW = "node-{n:03},LAB-{n:04},{prefix}.1.{last},02:77:01:00:00:{n:02x},02:77:00:00:00:{n:02x},,\n"
 TYPE = "lab1.2rail"
 
 
-def write_spec(folder: Path, name: str, prefix: str) -> Path:
+def write_spec(folder: Path, name: str, prefix: str, nodes: int = 1) -> Path:
     """Write spec and assets.
 
     Args:
         folder: where to.
         name: of the cluster.
         prefix: first two numbers of all addresses: ``10.87``.
+        nodes: of the hall.
     """
     (folder / "assets").mkdir(parents=True, exist_ok=True)
-    (folder / "assets" / "lab.csv").write_text(_ASSETS.format(prefix=prefix))
-    (folder / f"{name}.yaml").write_text(_SPEC.format(name=name, prefix=prefix))
+    rows = "".join(_ROW.format(n=n, prefix=prefix, last=15 + n) for n in range(1, nodes + 1))
+    (folder / "assets" / "lab.csv").write_text(_ASSETS + rows)
+    (folder / f"{name}.yaml").write_text(_SPEC.format(name=name, prefix=prefix, nodes=nodes))
     return folder / f"{name}.yaml"
 
 
