@@ -251,6 +251,8 @@ class NetworkCards(Frozen):
 class Check(StrEnum):
     """A thing that can be proven of nodes; a platform declares those that have a meaning for it."""
 
+    LINK = "link"
+    """The link between its site and another; asked wherever the plan has one, of any platform."""
     LINKS = "links"
     """Its rail interfaces have a carrier."""
     CLOCK = "clock"

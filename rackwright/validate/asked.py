@@ -78,6 +78,26 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A link between two sites of which nodes are asked.
+
+    Args:
+        link: its name.
+        between: its sites.
+        mtu: largest packet that it is planned for, bytes.
+    """
+
+    link: str
+    between: tuple[str, str]
+    mtu: int
+
+    def beyond(self, site: str) -> str:
+        """The site at its other end; empty where it does not begin here."""
+        one, other = self.between
+        return {one: other, other: one}.get(site, "")
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a run is about.
 
@@ -86,6 +106,7 @@ class Asked:
         checks: that their platforms declare.
         controller: slot on which slurmctld runs.
         parts: the nodes, by the jobs that have them.
+        ways: links between their sites.
         held: node → why it is left alone.
         missing: node → why there is nothing that could be measured.
         lost: node → why it cannot be measured.
@@ -95,6 +116,7 @@ class Asked:
     checks: frozenset[Check]
     controller: str
     parts: tuple[Part, ...]
+    ways: tuple[Way, ...]
     held: Mapping[str, str]
     missing: Mapping[str, str]
     lost: Mapping[str, str]
@@ -123,15 +145,23 @@ def asked(plan: Plan, catalogue: Catalogue, inventory: Inventory, names: Iterabl
     if not nodes:
         raise _nobody(plan)
     absent = {name: gone for name, gone in inventory.absent.items() if name in nodes}
+    ways = tuple(_ways(plan, {node.site for node in nodes.values()}))
     return Asked(
         nodes=nodes,
-        checks=_checks(plan, catalogue, nodes),
+        checks=_checks(plan, catalogue, nodes) | ({Check.LINK} if ways else set()),
         controller=scheduler.controllers[0],
         parts=tuple(_parts(plan, scheduler, homes, nodes)),
+        ways=ways,
         held={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.HELD},
         missing={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.NO_INSTANCE},
         lost={name: _reason(gone) for name, gone in absent.items() if gone.absence not in _NOT_LOST},
     )
+
+
+def _ways(plan: Plan, sites: set[str]) -> Iterator[Way]:
+    for name, link in plan.links.items():
+        if set(link.between) <= sites:
+            yield Way(name, link.between, link.mtu)
 
 
 def _reason(gone: Absent) -> str:

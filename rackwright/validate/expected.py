@@ -47,6 +47,14 @@ class Links:
 
 _DEFINED = (
     (Check.LINKS, "carrier", Unit.YES_NO, 1, None, "a cabled port has a carrier"),
+    (
+        Check.LINK,
+        "black_hole",
+        Unit.YES_NO,
+        None,
+        0,
+        "who sends a packet that is too big is told so (RFC 1191)",
+    ),
     (Check.MATRIX, "wrong", Unit.COUNT, None, 0, "every product passes its own verification"),
     (Check.MATRIX, "mismatches", Unit.COUNT, None, 0, "equal inputs give equal bytes"),
     (Check.MEMORY, "failures", Unit.COUNT, None, 0, "memory holds what was written to it"),
@@ -72,12 +80,27 @@ def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expe
     """
     wanted = sorted(set(nodes))
     links = list(_links(plan, catalogue, wanted))
-    found = [*_defined(), _CLOCK]
+    found = [*_defined(), _CLOCK, *_link_mtus(plan, wanted)]
     for fabric in sorted({link.fabric for link in links}):
         found += _of_fabric([link for link in links if link.fabric == fabric])
     for expectation in found:
         refuse_absurd(expectation, len(wanted), found, _healthy(links))
     return Expectations(expectations=tuple(found))
+
+
+def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
+    """What each link between sites of these slots is planned to carry."""
+    sites = {pool.site for pool in plan.pools.values() if pool.slots.keys() & set(nodes)}
+    for name, link in plan.links.items():
+        if set(link.between) <= sites:
+            yield Expectation(
+                key=Key(name="path_mtu", check=Check.LINK, link=name),
+                unit=Unit.BYTES,
+                at_least=link.mtu,
+                nominal=link.mtu,
+                provenance=Provenance.PLAN,
+                source=f"the planned MTU of link {name}",
+            )
 
 
 def refuse_absurd(

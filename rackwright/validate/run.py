@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import Check
 from rackwright.errors import Interrupted
 from rackwright.plan.model import AwsSitePlan
 from rackwright.validate import slurm
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rackwright.validate.ssh import Controller
     from rackwright.validate.suite import AnyCheck, Suite
 
+_WHY: dict[str, str] = {Check.LINK: "no link of the plan joins sites of these nodes"}
 _STAMP = "%Y-%m-%dT%H%M%SZ"
 _TO_BE_WRITTEN = Artefact(path="expectations.json", sha256="0" * 64)
 
@@ -67,7 +69,7 @@ class Order:
         """The others, with the reason."""
         applying = {check.check for check in self.checks}
         return {
-            check.check: "the platform of these nodes does not declare it"
+            check.check: _WHY.get(check.check, "the platform of these nodes does not declare it")
             for check in self.suite.checks
             if check.check not in applying
         }
@@ -85,7 +87,8 @@ class Estimate:
 
 def estimate(order: Order, names: Iterable[str]) -> Estimate:
     """What the suite takes, batch by batch."""
-    ground = Ground([order.asked.nodes[name] for name in names], mpi=order.suite.mpi)
+    nodes = [order.asked.nodes[name] for name in names]
+    ground = Ground(nodes, mpi=order.suite.mpi, ways=order.asked.ways)
     made = [(check, list(batches(check, ground))) for check in order.checks] if ground.nodes else []
     return Estimate(
         steps=sum(len(batch) for _, of_check in made for batch in of_check),
@@ -206,6 +209,7 @@ def _run(order: Order, now: datetime) -> Run:
         ),
         checks=tuple(check.check for check in order.checks),
         not_applicable=order.not_applicable,
+        links={way.link: way.between for way in order.asked.ways},
         partitions={part.partition: part.nodes for part in order.asked.parts},
         missing=dict(order.asked.missing),
         expectations=_TO_BE_WRITTEN,

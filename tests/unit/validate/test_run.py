@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
 from rackwright.validate.evidence import load
 from rackwright.validate.expectations import Expectations
+from rackwright.validate.model import Ended
 from rackwright.validate.run import Order, validate
 from tests.doubles.fake_slurm import FakeSlurm
 
@@ -65,3 +67,25 @@ def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:
     run = load(validate(order, slurm, lambda _: None).folder)
     assert set(run.lost) == set(CLOUD)
     assert {name for step in run.steps for name in step.nodes} == set(HALL)
+
+
+def test_a_link_is_asked_from_both_of_its_ends(order: Order) -> None:
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(order, slurm, lambda _: None).folder)
+    ways = {step.name: step.command[-6:] for step in run.steps if step.check == "link"}
+    assert ways == {
+        "link/wan/cnode-001+node-001": ("--address", "10.78.0.17", "--mtu", "1400", "--probes", "3"),
+        "link/wan/node-001+cnode-001": ("--address", "10.78.32.16", "--mtu", "1400", "--probes", "3"),
+    }
+    assert run.links == {"wan": ("hall", "cloud")}
+
+
+def test_a_link_to_a_site_of_which_nobody_is_there_is_told(order: Order) -> None:
+    gone = replace(order.asked, missing=dict.fromkeys(CLOUD, "no instance fills the slot"))
+    slurm = FakeSlurm(dict.fromkeys(HALL, ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(replace(order, asked=gone), slurm, lambda _: None).folder)
+    (step,) = [step for step in run.steps if step.check == "link"]
+    assert (step.ended, step.reason) == (Ended.NOT_RUN, "no node of cloud is there to answer")
+    assert set(run.missing) == set(CLOUD)
