@@ -151,6 +151,19 @@ def _looked_at(slot: str, node: FoundNode, seen: Look) -> FoundNode:
     return node.model_copy(update={"state": "gone", "private_address": ""})
 
 
+def on_demand(ground: Ground, nodes: Mapping[str, WantedNode], means: Means) -> dict[str, FoundNode]:
+    """Fill slots that Slurm asks for; one that is filled already is left as it is.
+
+    Raises:
+        EnvironmentUnfit: EC2 cannot be asked.
+    """
+    try:
+        seen = _look(means.ec2, ground, nodes, {})
+        return filled(Launch(means.ec2, ground, seen.last, means.user_data, means.stopped), nodes, seen)
+    except (BotoCoreError, ClientError) as error:
+        raise unfit(error, ground) from None
+
+
 def emptied(ground: Ground, slots: Mapping[str, object], ec2: Ec2) -> list[str]:
     """Terminate whatever fills some slots; returned are the instances."""
     seen = _look(ec2, ground, slots, {})
