@@ -47,19 +47,34 @@ class Instances:
 
         Raises:
             LaunchRefused: this cloud has no such machine, or no place for one more.
-            EnvironmentUnfit: it cannot be made; what was made so far is there until it is terminated.
+            EnvironmentUnfit: it cannot be made; nothing of a new one is left.
         """
         with self._one_at_a_time:
             host = records.read(self._world.places, wanted.instance)
             if host is None:
-                host = self._admit(wanted)
+                host = self._launch(wanted)
             elif host.launch != wanted:
                 raise LaunchRefused(Refusal.CHANGED, wanted.instance, "an instance of this id is there")
-            for _ in self._make(host):
-                pass
+            else:
+                self._start(host)
+        return instance(host, self._hosts.state(host.name))
+
+    def _launch(self, wanted: Launch) -> CloudHost:
+        host = self._admit(wanted)
+        try:
+            self._start(host)
+        except EnvironmentUnfit:
+            self._hosts.off(host.name)
+            self._remove(host)
+            raise
+        return host
+
+    def _start(self, host: CloudHost) -> None:
+        """Make what is missing, and switch it on for the first time."""
+        for _ in self._make(host):
+            pass
         if not records.console(self._world.places, host.name).exists():
             self._hosts.on(host.name)
-        return instance(host, self._hosts.state(host.name))
 
     def terminate(self, name: str) -> None:
         """Take an instance away with its disk; one that is not there is no error.
