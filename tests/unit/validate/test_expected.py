@@ -68,6 +68,7 @@ def test_what_is_right_is_expected_of_all(lab: Plan, catalogue: Catalogue) -> No
     }
     assert found == {
         ("links", "carrier"): (1, None),
+        ("link", "black_hole"): (None, 0),
         ("clock", "offset"): (None, 0.128),
         ("matrix", "wrong"): (None, 0),
         ("matrix", "mismatches"): (None, 0),
