@@ -98,6 +98,21 @@ class Places:
         return self.lab / "cloud"
 
     @property
+    def emulator_config(self) -> Path:
+        """What the EC2 emulator is told when it starts."""
+        return self.lab / "emulator" / "config.json"
+
+    @property
+    def emulator_journal(self) -> Path:
+        """Every call to the EC2 emulator that changed something: it knows by it what it was."""
+        return self.lab / "emulator" / "journal"
+
+    @property
+    def emulator_pid(self) -> Path:
+        """Process id of the EC2 emulator; locked as long as it lives."""
+        return self.run / "emulator.pid"
+
+    @property
     def seeds(self) -> Path:
         """The boot folder, filled by ``rackwright up``."""
         return self.state / "boot"

@@ -40,7 +40,7 @@ def _machines(world: World) -> list[str]:
 def _pid_files(world: World) -> dict[Path, Process | None]:
     """Every pid file of the lab's processes, with the one that lives."""
     places = world.places
-    files = [places.labd_pid]
+    files = [places.labd_pid, places.emulator_pid]
     files += [places.bmc_pid(host.slot) for host in world.hosts]
     files += [places.host_pid(name) for name in _machines(world)]
     return {file: processes.read_pid_file(file) for file in files}
