@@ -178,6 +178,13 @@ def require_address(subnet: Any, address: str) -> None:  # noqa: ANN401 (a moto 
         raise EC2ClientError(
             "InvalidParameterValue", f"Address {address} is in subnet's reserved address range"
         )
+
+
+def require_free(subnet: Any, address: str) -> None:  # noqa: ANN401 (a moto subnet)
+    """Refuse an address that another interface has.
+
+    After the client token: a launch that is asked for again finds its own address taken.
+    """
     used = {one.private_ip_address for one in subnet.ec2_backend.enis.values() if one.subnet is subnet}
     if address in used:
         raise EC2ClientError("InvalidIPAddress.InUse", f"Address {address} is in use.")

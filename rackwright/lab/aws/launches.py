@@ -14,7 +14,8 @@ from moto.iam.models import iam_backends
 
 from rackwright.lab.aws import emulation, placement, tokens
 from rackwright.lab.aws.instances import TERMINATED, LabInstance
-from rackwright.lab.aws.wanted import wanted
+from rackwright.lab.aws.wanted import require_free_addresses, wanted
+from rackwright.plan.aws_model import POOL_TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +37,7 @@ class Launches(EC2Response):
         before = tokens.earlier(self.ec2_backend, request, asked)
         if before is not None:
             return ActionResult(before)
+        require_free_addresses(self.ec2_backend, asked)
         self.error_on_dryrun()
         count = self._count(asked)
         reserved = placement.require_reservation(self.ec2_backend, asked.params, asked.kind, count)
@@ -58,8 +60,9 @@ class Launches(EC2Response):
                 f"Availability Zone ({asked.zone}).",
             )
         # What is replayed had its capacity when it was launched: the journal holds no refused call.
-        capacity = None if world.silent else world.faults().capacity
-        count = asked.most if capacity is None else min(asked.most, capacity)
+        left = {} if world.silent else world.faults().capacity
+        names = (asked.kind, asked.tags("instance").get(POOL_TAG, ""))
+        count = min([asked.most, *(left[name] for name in names if name in left)])
         if count < asked.least:
             raise EC2ClientError(
                 "InsufficientInstanceCapacity",
@@ -89,7 +92,6 @@ class Launches(EC2Response):
         )
         for number, instance in enumerate(reservation.instances):
             instance.ami_launch_index = number
-            instance.launch_time = emulation.current().clock.now()
             instance.visible_at = instance.launch_time + timedelta(
                 seconds=emulation.current().visible_after_s
             )

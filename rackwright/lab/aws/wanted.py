@@ -12,7 +12,7 @@ from moto.ec2.exceptions import (
 )
 
 from rackwright.lab.aws import emulation
-from rackwright.lab.aws.instances import EFA_ONLY, require_address
+from rackwright.lab.aws.instances import EFA_ONLY, require_address, require_free
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -242,6 +242,13 @@ def _check_addresses(backend: Any, interfaces: tuple[Params, ...], most: int) ->
             require_address(subnet, address)
     if len(zones) > 1:
         raise InvalidParameterCombination("Network interfaces must be in one Availability Zone.")
+
+
+def require_free_addresses(backend: Any, asked: Wanted) -> None:  # noqa: ANN401 (moto's)
+    """Refuse addresses that other interfaces have."""
+    for one in asked.interfaces:
+        if one.get("PrivateIpAddress"):
+            require_free(backend.get_subnet(one["SubnetId"]), one["PrivateIpAddress"])
 
 
 def _require_groups(backend: Any, subnet: Any, groups: list[str]) -> None:  # noqa: ANN401
