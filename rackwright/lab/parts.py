@@ -23,8 +23,8 @@ MODULES = (
     "rackwright.lab.labd",
     "rackwright.lab.supervisor",
     "rackwright.lab.bmc",
-    "rackwright.lab.aws.emulator",
     "rackwright.lab.workbench",
+    "rackwright.lab.aws.emulator",
 )
 _MODULE_WITHIN = 9
 """Words of a command line, `unshare` or `nsenter` included, before the options."""

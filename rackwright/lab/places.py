@@ -98,18 +98,23 @@ class Places:
         return self.lab / "cloud"
 
     @property
+    def emulator(self) -> Path:
+        """The emulated AWS: configuration, and the journal of its calls."""
+        return self.lab / "aws"
+
+    @property
     def emulator_config(self) -> Path:
-        """What the EC2 emulator is told when it starts."""
-        return self.lab / "emulator" / "config.json"
+        """Addresses, types and credentials of the emulated AWS."""
+        return self.emulator / "emulator.json"
 
     @property
     def emulator_journal(self) -> Path:
-        """Every call to the EC2 emulator that changed something: it knows by it what it was."""
-        return self.lab / "emulator" / "journal"
+        """Calls that changed something."""
+        return self.emulator / "journal.jsonl"
 
     @property
     def emulator_pid(self) -> Path:
-        """Process id of the EC2 emulator; locked as long as it lives."""
+        """The emulated AWS's process; locked as long as it lives."""
         return self.run / "emulator.pid"
 
     @property

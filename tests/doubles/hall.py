@@ -17,7 +17,7 @@ from rackwright.inventory.collect import Wait, collect
 from rackwright.plan.build import build
 from rackwright.plan.observed import HostKey
 from rackwright.spec.load import load
-from tests.doubles.ec2 import FakeEc2
+from tests.doubles.fake_ec2 import FakeEc2
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from rackwright.errors import EnvironmentUnfit
 from rackwright.inventory import files, store
 from rackwright.inventory.model import Absence
-from tests.doubles.ec2 import CONSOLE, One
+from tests.doubles.fake_ec2 import CONSOLE, One
 from tests.doubles.hall import host_key
 
 if TYPE_CHECKING:
