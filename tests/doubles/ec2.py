@@ -83,7 +83,9 @@ class Cloud:
         """Start as a new process does: with nothing but its journal."""
         moto_api_backend.reset()
         self.world = self._world()
-        self.gate = gate(self.world, self.journal, Config("test", ("127.0.0.1",), 0, KEY, ()))
+        self.gate = gate(
+            self.world, self.journal, Config("test", ("127.0.0.1",), 0, REGION, KEY, "secret", ())
+        )
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:  # noqa: ANN401 (WSGI)
         assert self.gate is not None

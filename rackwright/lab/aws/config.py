@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODULE = "rackwright.lab.aws.emulator"
+GREETING = "/rackwright"
+"""Path that tells whose emulator this is."""
 VISIBLE_AFTER_S = 0.5
 """A new id is not found for so long: EC2 says seconds; a lab must only show that it happens."""
 
@@ -25,7 +27,9 @@ class Config:
         cluster: whose.
         addresses: to listen on, loopback first.
         port: to listen on.
+        region: of the lab's zone.
         access_key: key id that its account knows.
+        secret_key: that belongs to it; nothing checks it.
         types: instance types.
         images: AMI ids that exist.
         visible_after_s: how long a new instance is not found by its id.
@@ -34,10 +38,17 @@ class Config:
     cluster: str
     addresses: tuple[str, ...]
     port: int
+    region: str
     access_key: str
+    secret_key: str
     types: tuple[InstanceType, ...]
     images: tuple[str, ...] = ()
     visible_after_s: float = VISIBLE_AFTER_S
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Endpoints, that of loopback first."""
+        return tuple(f"http://{address}:{self.port}" for address in self.addresses)
 
     def instance_types(self) -> Mapping[str, InstanceType]:
         """By name."""

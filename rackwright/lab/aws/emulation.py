@@ -101,11 +101,11 @@ class Faults:
 
     Args:
         throttled_every: each so many-th call is refused; 0 for none.
-        capacity: how many instances more can start; None for as many as are wanted.
+        capacity: pool or type → how many instances more of it can start.
     """
 
     throttled_every: int = 0
-    capacity: int | None = None
+    capacity: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from rackwright.lab.places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from flask import Flask
@@ -58,6 +59,7 @@ def gate(world: World, journal: Path, config: Config) -> Gate:
     emulation.enter(world)
     instances.install()
     templates.install()
+    _follow(world)
     moto.ec2.urls.url_paths = {"{0}/": LabEc2.dispatch}
     stock = DomainDispatcherApplication(_application)
     made = Gate(
@@ -69,6 +71,17 @@ def gate(world: World, journal: Path, config: Config) -> Gate:
     )
     _LOG.info("%d calls done again", made.replay())
     return made
+
+
+def _follow(world: World) -> None:
+    """Let moto take the time from our clock: what is replayed was made when it was made."""
+
+    def utcnow() -> datetime:
+        return world.clock.now()
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("moto.") and hasattr(module, "utcnow"):
+            setattr(module, "utcnow", utcnow)  # noqa: B010 (a module has no such attribute for mypy)
 
 
 def _application(service: Any) -> Flask:  # noqa: ANN401 (moto's literal names of services)

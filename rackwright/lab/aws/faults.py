@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 NO_CAPACITY, THROTTLED = "no-capacity", "throttled"
 EVERY = 3
-"""Of so many calls one is throttled."""
+"""Of so many calls one is throttled, as `rackwright.lab.faults` says of it."""
 
 
 def standing(record: Path) -> Faults:
-    """What is broken now; nothing where nothing was ever planted, or the record is just being replaced."""
+    """What is broken now; nothing where nothing was ever planted."""
     try:
-        names = {str(one["name"]) for one in json.loads(record.read_text())["faults"]}
+        planted = json.loads(record.read_text())["faults"]
     except FileNotFoundError:
         return Faults()
     return Faults(
-        throttled_every=EVERY if THROTTLED in names else 0,
-        capacity=0 if NO_CAPACITY in names else None,
+        throttled_every=EVERY if any(one["name"] == THROTTLED for one in planted) else 0,
+        capacity={one["subject"]: 0 for one in planted if one["name"] == NO_CAPACITY},
     )

@@ -15,12 +15,15 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from moto.backends import get_backend
+from moto.core import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal import mock_random
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 
 from rackwright.lab.aws import refusals
 from rackwright.lab.aws.calls import answered, changes
+from rackwright.lab.aws.config import GREETING
 from rackwright.lab.aws.emulation import WorldSilent
 
 if TYPE_CHECKING:
@@ -32,9 +35,9 @@ if TYPE_CHECKING:
     Wsgi = Any
     """A WSGI application; werkzeug's own types for one are not at hand without it."""
 
-GREETING = "/rackwright"
-"""Tells whose emulator this is."""
 _SCOPE = re.compile(r"Credential=([^/]+)/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
+_GLOBAL = {"iam": "aws", "sts": "aws"}
+"""Services without regions, and moto's word for where they are."""
 _KEPT_HEADERS = ("HTTP_AUTHORIZATION", "CONTENT_TYPE", "HTTP_USER_AGENT", "HTTP_HOST")
 _SIGNATURE = re.compile(r"Signature=[0-9a-f]+")
 
@@ -44,6 +47,7 @@ class _Asked:
     """A call before it is answered."""
 
     key: str
+    region: str
     service: str
     name: str
     dry: bool
@@ -57,6 +61,7 @@ class _Asked:
         path = f"{environ.get('REQUEST_METHOD')} {environ.get('PATH_INFO')}"
         return cls(
             key=scope[1] if scope else "",
+            region=scope[2] if scope else "",
             service=scope[3] if scope else "",
             name=form.get("Action", [target or path])[0],
             dry=form.get("DryRun") == ["true"],
@@ -117,6 +122,7 @@ class Gate:
 
     def _answer(self, environ: dict[str, Any], asked: _Asked) -> Response:
         keep = changes(asked.name) and not asked.dry
+        self._make_ready(asked)
         self._world.begin_call(None, {})
         if not keep:
             return self._ask_moto(environ, asked.service)
@@ -133,6 +139,12 @@ class Gate:
             self._journal.end(number, status, self._world.refused)
         return response
 
+    def _make_ready(self, asked: _Asked) -> None:
+        """An account begins with a default VPC: its ids must not depend on which call came first."""
+        where = _GLOBAL.get(asked.service, asked.region)
+        mock_random.seed(f"{asked.service} {where}")
+        get_backend(asked.service)[DEFAULT_ACCOUNT_ID][where]  # type: ignore[call-overload]  # (literal names)
+
     def _ask_moto(self, environ: dict[str, Any], service: str) -> Response:
         try:
             content, status, headers = run_wsgi_app(self._moto, environ, buffered=True)
@@ -148,6 +160,7 @@ class Gate:
         environ |= call.headers
         asked = _Asked.of(environ, call.body)
         self._world.silent = call.status != 0
+        self._make_ready(asked)
         self._world.begin_call(call.at, call.refused)
         mock_random.seed(call.number)
         response = self._ask_moto(environ, asked.service)

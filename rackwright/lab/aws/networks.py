@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
 
 class Networks(EC2Response):
-    """Deletions with EC2's DependencyViolation."""
+    """Subnets that are nobody's default, deletions with EC2's DependencyViolation."""
+
+    def create_subnet(self) -> ActionResult:
+        """CreateSubnet: only those that AWS made are a zone's default, with public addresses."""
+        answer = super().create_subnet()
+        result: Any = answer.result
+        result["Subnet"].default_for_az = False
+        result["Subnet"].map_public_ip_on_launch = False
+        return answer
 
     def delete_subnet(self) -> ActionResult:
         """DeleteSubnet: not while it has network interfaces."""

@@ -244,9 +244,9 @@ def _check_addresses(backend: Any, interfaces: tuple[Params, ...], most: int) ->
         raise InvalidParameterCombination("Network interfaces must be in one Availability Zone.")
 
 
-def require_free_addresses(backend: Any, asked: Wanted) -> None:  # noqa: ANN401 (moto's)
+def require_free_addresses(backend: Any, interfaces: tuple[Params, ...]) -> None:  # noqa: ANN401
     """Refuse addresses that other interfaces have."""
-    for one in asked.interfaces:
+    for one in interfaces:
         if one.get("PrivateIpAddress"):
             require_free(backend.get_subnet(one["SubnetId"]), one["PrivateIpAddress"])
 

@@ -70,7 +70,8 @@ class Role(Resource):
         """DeleteRole."""
         self.iam.delete_role(RoleName=name)
 
-    def same(self, name: str, one: object, other: object) -> bool:
+    @classmethod
+    def same(cls, name: str, one: object, other: object) -> bool:
         """Documents by what they say."""
         return same_document(one, other) if name == "assumeRolePolicy" else super().same(name, one, other)
 
@@ -109,7 +110,8 @@ class RolePolicy(Resource):
         role, _, policy = name.partition(":")
         self.iam.delete_role_policy(RoleName=role, PolicyName=policy)
 
-    def same(self, name: str, one: object, other: object) -> bool:
+    @classmethod
+    def same(cls, name: str, one: object, other: object) -> bool:
         """Documents by what they say."""
         return same_document(one, other) if name == "policy" else super().same(name, one, other)
 

@@ -86,7 +86,8 @@ class LaunchTemplate(Ec2Resource):
         """DeleteLaunchTemplate, with all versions."""
         self.ec2.delete_launch_template(LaunchTemplateId=name)
 
-    def same(self, name: str, one: object, other: object) -> bool:
+    @classmethod
+    def same(cls, name: str, one: object, other: object) -> bool:
         """By what EC2 would have of them."""
         if name in _DATA:
             return data_of({name: one}) == data_of({name: other})
@@ -99,7 +100,7 @@ def data_of(wanted: Props) -> dict[str, Any]:
 
 
 def _api(name: str) -> str:
-    return _OTHER_NAMES.get(name, name[0].upper() + name[1:])
+    return _OTHER_NAMES.get(name, name[:1].upper() + name[1:])
 
 
 def _to_api(name: str, value: Any) -> Any:  # noqa: ANN401 (JSON)
@@ -124,7 +125,7 @@ def inputs_of(data: dict[str, Any]) -> Props:
 
 def _pulumi(name: str) -> str:
     others = {api: own for own, api in _OTHER_NAMES.items()}
-    return others.get(name, name[0].lower() + name[1:])
+    return others.get(name, name[:1].lower() + name[1:])
 
 
 def _from_api(name: str, value: Any) -> Any:  # noqa: ANN401 (JSON)

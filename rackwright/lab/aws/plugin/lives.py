@@ -93,7 +93,7 @@ def difference(urn: str, before: Props, wanted: Props) -> Difference:
 def _differ(kind: type[Resource], name: str, old: Props, new: Props) -> bool:
     if name not in old or name not in new:
         return bool(old.get(name) or new.get(name))
-    return not kind.same(kind, name, old[name], new[name])  # type: ignore[arg-type]  # (needs no instance)
+    return not kind.same(name, old[name], new[name])
 
 
 def foreseen(urn: str, before: Props, wanted: Props) -> Props:

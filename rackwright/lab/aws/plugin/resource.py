@@ -74,9 +74,10 @@ class Resource(ABC):
     def delete(self, name: str) -> None:
         """Remove it; it is there."""
 
-    def same(self, name: str, one: object, other: object) -> bool:
+    @classmethod
+    def same(cls, name: str, one: object, other: object) -> bool:
         """Whether two values of an input mean the same."""
-        if name in self.unordered and isinstance(one, list) and isinstance(other, list):
+        if name in cls.unordered and isinstance(one, list) and isinstance(other, list):
             return sorted(one) == sorted(other)
         return one == other
 

@@ -116,7 +116,9 @@ class Servicer(ProviderServicer):
     async def CheckConfig(self, request: proto.CheckRequest, context: object) -> proto.CheckResponse:  # noqa: N802
         """Inputs of the provider itself."""
         del context
-        return proto.CheckResponse(inputs=request.news, failures=_failures(_wrong_config(_plain(request.news))))
+        return proto.CheckResponse(
+            inputs=request.news, failures=_failures(_wrong_config(_plain(request.news)))
+        )
 
     async def DiffConfig(self, request: proto.DiffRequest, context: object) -> proto.DiffResponse:  # noqa: N802
         """A change of region or account is another provider; the SDK (3.272) sends its own answer wrongly."""

@@ -125,6 +125,18 @@ def test_what_there_is_outlives_the_emulator_with_its_ids_and_no_machine_is_touc
     assert [one["State"]["Name"] for one in before["instances"]] == ["running", "terminated", "running"]
 
 
+def test_it_does_not_matter_whether_the_first_call_was_a_question(cloud: Cloud) -> None:
+    default = cloud.client().describe_vpcs()["Vpcs"]
+    cloud.client().create_vpc(CidrBlock="10.64.0.0/16")
+    role = {"RoleName": "nodes", "AssumeRolePolicyDocument": "{}"}
+    made = cloud.client("iam").create_role(**role)["Role"]["RoleId"]
+    before = cloud.client().describe_vpcs()["Vpcs"]
+    cloud.begin()
+    assert cloud.client().describe_vpcs()["Vpcs"] == before
+    assert default[0] in before
+    assert cloud.client("iam").get_role(RoleName="nodes")["Role"]["RoleId"] == made
+
+
 def test_ids_made_after_a_restart_are_new_ones(cloud: Cloud, net: Net) -> None:
     fill(cloud, net)
     before = {one["InstanceId"] for one in everything(cloud)["instances"]}
@@ -167,7 +179,7 @@ def test_what_did_not_start_stays_so_after_a_restart(cloud: Cloud, net: Net) -> 
 
 
 def test_a_launch_without_capacity_is_not_done_after_it_came_back(cloud: Cloud, net: Net) -> None:
-    cloud.faults = Faults(capacity=0)
+    cloud.faults = Faults(capacity={"lab1.2rail": 0})
     with pytest.raises(ClientError):
         cloud.client().run_instances(**BASE, MinCount=1, MaxCount=1, SubnetId=net.subnet)
     cloud.faults = Faults()

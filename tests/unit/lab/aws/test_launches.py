@@ -19,7 +19,7 @@ AMI = "ami-0123456789abcdef0"
 Params = dict[str, Any]
 
 
-def launch(ec2: Any, net: Net, count: int = 1, **more: Any) -> list[Params]:
+def launch(ec2: Any, net: Net, count: int = 1, /, **more: Any) -> list[Params]:
     base: Params = {"ImageId": AMI, "InstanceType": "lab1.2rail", "MinCount": count, "MaxCount": count}
     if "NetworkInterfaces" not in more and "LaunchTemplate" not in more:
         base["SubnetId"] = net.subnet
@@ -51,14 +51,14 @@ def test_max_count_instances_start_where_there_is_capacity(ec2: Any, net: Net, c
 def test_as_many_start_as_there_is_capacity_for_if_that_is_min_count(
     ec2: Any, net: Net, cloud: Cloud
 ) -> None:
-    cloud.faults = Faults(capacity=2)
+    cloud.faults = Faults(capacity={"lab1.2rail": 2})
     assert len(launch(ec2, net, MinCount=1, MaxCount=3)) == 2
 
 
 def test_below_min_count_nothing_starts_insufficient_instance_capacity(
     ec2: Any, net: Net, cloud: Cloud
 ) -> None:
-    cloud.faults = Faults(capacity=1)
+    cloud.faults = Faults(capacity={"lab1.2rail": 1})
     assert code_of(lambda: launch(ec2, net, 2)) == "InsufficientInstanceCapacity"
     assert cloud.boxes.launched == []
     assert ec2.describe_instances()["Reservations"] == []
@@ -336,7 +336,9 @@ def test_the_same_token_with_the_same_parameters_answers_with_the_same_instances
     first = launch(ec2, net, 2, ClientToken="token")
     again = launch(ec2, net, 2, ClientToken="token")
     assert [one["InstanceId"] for one in again] == [one["InstanceId"] for one in first]
-    assert len(cloud.boxes.launched) == 2
+    own = {"PrivateIpAddress": "10.64.0.9", "ClientToken": "its own address is no other's"}
+    assert launch(ec2, net, **own)[0]["InstanceId"] == launch(ec2, net, **own)[0]["InstanceId"]
+    assert len(cloud.boxes.launched) == 3
 
 
 def test_the_same_token_with_other_parameters_is_a_mismatch(ec2: Any, net: Net) -> None:

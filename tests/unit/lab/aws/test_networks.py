@@ -27,6 +27,11 @@ def test_a_subnet_is_in_the_zone_of_its_id(ec2: Any, net: Net) -> None:
     assert (subnet["AvailabilityZoneId"], subnet["AvailabilityZone"]) == ("use1-az1", zone["ZoneName"])
 
 
+def test_a_subnet_of_ours_is_no_zones_default_and_gives_no_public_address(ec2: Any, net: Net) -> None:
+    [subnet] = ec2.describe_subnets(SubnetIds=[net.subnet])["Subnets"]
+    assert (subnet["DefaultForAz"], subnet["MapPublicIpOnLaunch"]) == (False, False)
+
+
 def test_a_vpc_in_use_is_not_deleted(ec2: Any, net: Net) -> None:
     assert code_of(lambda: ec2.delete_vpc(VpcId=net.vpc)) == "DependencyViolation"
     ec2.delete_subnet(SubnetId=net.subnet)
