@@ -37,7 +37,7 @@ class Launches(EC2Response):
         before = tokens.earlier(self.ec2_backend, request, asked)
         if before is not None:
             return ActionResult(before)
-        require_free_addresses(self.ec2_backend, asked)
+        require_free_addresses(self.ec2_backend, asked.interfaces)
         self.error_on_dryrun()
         count = self._count(asked)
         reserved = placement.require_reservation(self.ec2_backend, asked.params, asked.kind, count)
