@@ -6,7 +6,7 @@ import json
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import boto3
+import boto3  # type: ignore[import-untyped]  # (boto3 has no types)
 from ruamel.yaml import YAML
 
 from rackwright import paths
