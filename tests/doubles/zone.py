@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from rackwright import paths
 from rackwright.lab.aws.plugin.install import install
 from tests.doubles.ec2 import ACCOUNT, REGION, ZONE
+from tests.doubles.room import leave_room
 from tests.doubles.site import SCRIPT, TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ class Zone:
         )
         found = [one for reservation in answer["Reservations"] for one in reservation["Instances"]]
         return {_tags(one["Tags"]).get("rackwright:slot", one["InstanceId"]): one for one in found}
+
+    def room(self, instances: int) -> None:
+        """There is capacity for so many more of the pool."""
+        leave_room(self.cloud, "cnode", instances)
 
     def _spec(self, nodes: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rackwright.lab.aws.emulation import Faults
 from rackwright.plan.aws_model import CLUSTER_TAG, POOL_TAG, SLOT_TAG
 from rackwright.provision.aws.nodeset.ec2 import Ec2
 from rackwright.provision.aws.nodeset.model import WantedNode, WantedNodes
 from rackwright.provision.aws.nodeset.reconcile import Means, brought_up, read
 from tests.doubles.ec2 import ACCOUNT, REGION, ZONE, Cloud, served
+from tests.doubles.room import leave_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,20 +23,6 @@ if TYPE_CHECKING:
 
 CLUSTER, POOL = "atlas", "cnode"
 _TAGS = {CLUSTER_TAG: CLUSTER, POOL_TAG: POOL, "owner": "ml"}
-
-
-class _Room(dict[str, int]):
-    """What is left of the capacity of the pool's type, as it is asked for."""
-
-    def __init__(self, cloud: Cloud, most: int) -> None:
-        super().__init__({POOL: most})
-        self._cloud, self._most = cloud, most
-
-    def get(self, key: object, default: object = None) -> Any:  # type: ignore[override]  # noqa: ANN401 (dict's)
-        return self._most - len(self._cloud.boxes.launched) if key == POOL else default
-
-    def __getitem__(self, key: str) -> int:
-        return int(self.get(key))
 
 
 @dataclass
@@ -116,7 +102,7 @@ class Pool:
 
     def room(self, instances: int) -> None:
         """There is capacity for so many more, and no further one."""
-        self.cloud.faults = Faults(capacity=_Room(self.cloud, self.launches() + instances))
+        leave_room(self.cloud, POOL, instances)
 
     def terminate(self, *slots: str) -> None:
         """By hand."""

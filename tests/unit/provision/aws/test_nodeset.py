@@ -214,9 +214,14 @@ def test_without_capacity_the_rest_of_a_pool_is_not_asked_for(
 ) -> None:
     pool.static = 40
     pool.room(0)
-    asked: list[str] = []
+    asked: list[object] = []
     run = Ec2.run
-    monkeypatch.setattr(Ec2, "run", lambda *args: asked.append("") or run(*args))
+
+    def counted(ec2: Ec2, request: dict[str, object]) -> list[Instance]:
+        asked.append(request)
+        return run(ec2, request)
+
+    monkeypatch.setattr(Ec2, "run", counted)
     pool.up()
     assert set(pool.codes().values()) == {"EC2001"}
     assert len(pool.codes()) == 40
