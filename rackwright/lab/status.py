@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab.aws import run as emulated
 from rackwright.lab.cloud.instances import Instances
 from rackwright.lab.faults.planted import Faults
 from rackwright.lab.hosts import Hosts
@@ -49,11 +50,13 @@ class Status:
         labd: whether its daemon answers; without it no BMC can do anything.
         hosts: all of it.
         faults: that were planted and are not cleared.
+        emulator: whether its AWS runs; None where it has no cloud.
     """
 
     labd: bool
     hosts: tuple[HostStatus, ...]
     faults: tuple[NamedFault, ...] = ()
+    emulator: bool | None = None
 
 
 def status(places: Places) -> Status | None:
@@ -71,7 +74,7 @@ def status(places: Places) -> Status | None:
         HostStatus(host.slot, host.pool, ",".join(host.roles) or NO_ROLE, host.site, states[host.slot])
         for host in world.hosts
     )
-    return Status(answers, (*hosts, *map(_instance, now.instances)), now.faults)
+    return Status(answers, (*hosts, *map(_instance, now.instances)), now.faults, emulated.alive(places))
 
 
 def _instance(one: Instance) -> HostStatus:

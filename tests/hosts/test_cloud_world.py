@@ -162,6 +162,20 @@ def test_labd_that_dies_takes_nothing_along_and_the_next_one_goes_on(lab: CloudL
     )
 
 
+def test_an_emulator_that_dies_is_told_and_comes_back_alone(lab: CloudLab) -> None:
+    running, daemon = (processes.read_pid_file(pid) for pid in (lab.places.emulator_pid, lab.places.labd_pid))
+    assert running is not None
+    running.kill()
+    assert processes.wait_gone([running], 10) == []
+    assert lab.json("lab", "status", lab.name)["emulator"] is False
+    made = lab.up()["made"]
+    assert isinstance(made, list)
+    assert [line.partition(" at ")[0] for line in made] == ["AWS emulator"]
+    assert lab.json("lab", "status", lab.name)["emulator"] is True
+    assert processes.read_pid_file(lab.places.labd_pid) == daemon
+    assert lab.state(FIRST) == "on"
+
+
 @pytest.mark.parametrize("moment", ["instance.json", "ext4", "namespace", "pid"])
 def test_a_launch_that_is_cut_off_by_the_death_of_labd_is_ended_by_asking_again(
     lab: CloudLab, moment: str
