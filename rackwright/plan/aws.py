@@ -216,6 +216,7 @@ def access_resources(stack: AwsAccessStack) -> int:
 
 def compute_resources(stack: AwsComputeStack) -> int:
     """Pulumi resources of a stack `aws-compute`: a template and a node set a pool, a group for some."""
-    references, provider_of_ours = 2, 1 if stack.node_sets else 0
+    references = 3  # the two stacks that it reads, and the engine's provider of them
+    provider_of_ours = 1 if stack.node_sets else 0
     pools = sum(2 + one.template.placement_group for one in stack.node_sets.values())
     return BESIDE_RESOURCES + references + provider_of_ours + pools

@@ -26,8 +26,8 @@ ZONES = {
     "hybrid": "use2",
     "lab-hybrid": "cloud",
 }
-UNSEEN = 6
-"""Resources that mocks do not register: three stacks, two references, and the provider of ours."""
+UNSEEN = 7
+"""Not registered with mocks: three stacks, two references with their provider, and the provider of ours."""
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
 
