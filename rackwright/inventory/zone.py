@@ -6,8 +6,6 @@ refreshes that output after a boot, so that it may be empty for minutes on real 
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -92,12 +90,12 @@ class Zone:
             return Reading(fault=SEVERAL if found else NO_INSTANCE, got=ids)
         try:
             answer = self._ec2.get_console_output(InstanceId=found[0].id, Latest=True)
-            output = base64.b64decode(answer.get("Output", ""), validate=True)
         except ClientError as error:
             return Reading(fault=NO_OUTPUT, got=f"{found[0].id}: {failures.code_of(error)}")
-        except (BotoCoreError, binascii.Error) as error:
+        except BotoCoreError as error:
             return Reading(fault=NO_OUTPUT, got=f"{found[0].id}: {error}")
-        return parse(output, host)
+        # boto3 has decoded it (botocore.handlers.decode_console_output).
+        return parse(answer.get("Output", "").encode(), host)
 
     def _read(self, cluster: str) -> Iterator[tuple[str, Instance]]:
         filters = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,7 @@ class FakeEc2:
         self._refuse("GetConsoleOutput")
         assert Latest
         (one,) = [one for one in self.instances if one.id == InstanceId]
-        return {"Output": base64.b64encode(one.console.encode()).decode()} if one.console else {}
+        return {"Output": one.console} if one.console else {}
 
     def _refuse(self, call: str) -> None:
         if call in self.refused:
