@@ -7,10 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from moto.iam.models import iam_backends
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.provision.places import engine
-from tests.doubles.ec2 import Cloud, served
+from tests.doubles.ec2 import ACCOUNT, Cloud, served
 from tests.doubles.zone import PROJECTS, Zone
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def test_from_nothing_up_and_down_again_with_hands_in_between(make_zone: Callabl
     client = zone.cloud.client()
     assert [one for one in client.describe_vpcs()["Vpcs"] if not one["IsDefault"]] == []
     assert client.describe_launch_templates()["LaunchTemplates"] == []
-    assert zone.cloud.client("iam").list_roles()["Roles"] == []
+    assert not iam_backends[ACCOUNT]["aws"].roles
     assert zone.cloud.boxes.state == {}
     assert all(zone.resources(project) == [] for project in PROJECTS)
 
