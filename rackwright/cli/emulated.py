@@ -1,4 +1,4 @@
-"""Commands about a lab's cluster talk to that lab's emulated AWS, whatever the shell's own AWS settings are."""
+"""Commands about a lab's cluster talk to its emulated AWS, whatever the shell's own AWS settings are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNSET = ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_DEFAULT_PROFILE")
 
 
 def enter(cluster: str) -> None:
-    """Let this process, and those that it starts, talk to the emulated AWS of a cluster's lab, if one runs."""
+    """Let this process, and those it starts, talk to the emulated AWS of a cluster's lab, if one runs."""
     wanted = environment(places.of(cluster))
     if wanted:
         for name in UNSET:

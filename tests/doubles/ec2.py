@@ -6,9 +6,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import boto3
-from botocore.config import Config as ClientConfig  # type: ignore[import-untyped]  # (no types of its own)
-from moto.moto_api._internal import moto_api_backend
+import boto3  # type: ignore[import-untyped]  # (no types of its own, nor has botocore)
+from botocore.config import Config as ClientConfig  # type: ignore[import-untyped]  # (as boto3)
+from moto.moto_api._internal.models import moto_api_backend
 from werkzeug.serving import make_server
 
 from rackwright.lab.aws.config import Config
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from rackwright.lab.aws.gate import Gate
 
+Client = Any
+"""One of boto3's, which have no types."""
 KEY = "LABKEY"
 REGION = "us-east-1"
 ZONE = "use1-az1"
@@ -91,10 +93,10 @@ class Cloud:
         assert self.gate is not None
         return self.gate(environ, start_response)
 
-    def client(self, service: str = "ec2", key: str = KEY, attempts: int = 1) -> Any:  # noqa: ANN401 (boto3)
+    def client(self, service: str = "ec2", key: str = KEY, attempts: int = 1) -> Client:
         """One that tries so many times."""
         return _SESSION.client(
-            service,  # type: ignore[call-overload]  # (boto3 has a type for each literal name)
+            service,
             endpoint_url=self.url,
             aws_access_key_id=key,
             aws_secret_access_key="secret",  # noqa: S106 (a double's)

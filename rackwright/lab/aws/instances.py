@@ -75,7 +75,7 @@ class LabInstance(stock.Instance):
 
     @_state.setter
     def _state(self, wanted: stock.InstanceState) -> None:
-        """moto begins with ``running``; nothing runs at once."""
+        """As moto sets it, but nothing runs at once."""
         if self._kept is None:
             wanted = stock.InstanceState(PENDING, _CODES[PENDING])
         self._kept = wanted
@@ -90,7 +90,7 @@ class LabInstance(stock.Instance):
     def _interface(self, asked: dict[str, Any]) -> PlacedInterface:
         subnet = self.ec2_backend.get_subnet(asked["SubnetId"])
         address = "" if asked.get("InterfaceType") == EFA_ONLY else self._address(subnet, asked)
-        interface = PlacedInterface(
+        interface = PlacedInterface(  # type: ignore[abstract]  # (moto makes its own so)
             self.ec2_backend,
             subnet,
             address,

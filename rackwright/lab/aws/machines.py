@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rackwright.lab.aws.emulation import Machine
 
 _NO_CAPACITY, _BROKEN = "Server.InsufficientInstanceCapacity", "Server.InternalError"
-"""State reasons of an instance that was accepted and did not start (EC2 User Guide, troubleshoot launches)."""
+"""State reasons of an instance that was accepted and did not start (EC2 User Guide)."""
 
 
 class LabdMachines:

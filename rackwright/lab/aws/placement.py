@@ -37,8 +37,9 @@ def _living(backend: Any) -> list[Any]:  # noqa: ANN401
 def free(backend: Any, reservation: Params) -> int:  # noqa: ANN401
     """How many instances more a capacity reservation takes."""
     name = reservation["CapacityReservationId"]
-    used = sum(getattr(one, "capacity_reservation_id", None) == name for one in _living(backend))
-    return int(reservation["TotalInstanceCount"]) - used
+    used: int = sum(getattr(one, "capacity_reservation_id", None) == name for one in _living(backend))
+    total: int = reservation["TotalInstanceCount"]
+    return total - used
 
 
 def require_group(backend: Any, params: Params) -> str:  # noqa: ANN401
@@ -59,8 +60,8 @@ def require_reservation(backend: Any, params: Params, kind: str, count: int) -> 
     name = asked.get("CapacityReservationTarget", {}).get("CapacityReservationId")
     if name is None:
         if asked.get("CapacityReservationPreference") == _RESERVATIONS_ONLY:
-            name = _open(backend, kind, count)
-        return name
+            return _open(backend, kind, count)
+        return None
     if name not in reservations(backend):
         raise EC2ClientError(
             "InvalidCapacityReservationId.NotFound", f"The capacity reservation '{name}' does not exist."
@@ -78,9 +79,9 @@ def require_reservation(backend: Any, params: Params, kind: str, count: int) -> 
 def _open(backend: Any, kind: str, count: int) -> str:  # noqa: ANN401
     """An open reservation that matches; `capacity-reservations-only` never falls back to on demand."""
     for name, one in reservations(backend).items():
-        if (one["InstanceMatchCriteria"], one["InstanceType"]) == ("open", kind):
-            if free(backend, one) >= count:
-                return name
+        matches = (one["InstanceMatchCriteria"], one["InstanceType"]) == ("open", kind)
+        if matches and free(backend, one) >= count:
+            return name
     raise _exceeded()
 
 

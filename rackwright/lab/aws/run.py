@@ -151,5 +151,6 @@ def environment(places: Places) -> dict[str, str]:
         "AWS_ACCESS_KEY_ID": config.access_key,
         "AWS_SECRET_ACCESS_KEY": config.secret_key,
         "AWS_REGION": config.region,
+        "AWS_DEFAULT_REGION": config.region,  # boto3 reads this one, Pulumi's provider the other
         "AWS_EC2_METADATA_DISABLED": "true",
     }

@@ -31,7 +31,7 @@ def _tags_now(template: LaunchTemplate) -> list[dict[str, str]]:
 
 
 def _tags_then(template: LaunchTemplate, tags: object) -> None:
-    """moto keeps a copy of the first ones."""
+    """Not kept: moto would keep the first ones."""
 
 
 def install() -> None:

@@ -107,7 +107,7 @@ def _tag_specifications(data: Params, own: Params, template: dict[str, str]) -> 
 
 
 def _kind(params: Params) -> emulation.InstanceType:
-    name = params.get("InstanceType")
+    name = str(params.get("InstanceType"))
     known = emulation.current().types
     if name not in known:
         raise EC2ClientError("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")

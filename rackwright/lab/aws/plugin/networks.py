@@ -367,7 +367,7 @@ class VpcEndpoint(Ec2Resource):
 
     def update(self, name: str, before: Props, wanted: Props) -> None:
         """ModifyVpcEndpoint adds and removes."""
-        moves = {}
+        moves: dict[str, list[str]] = {}
         for one, (_, api) in self._LISTS.items():
             old, new = set(before.get(one) or ()), set(wanted.get(one) or ())
             moves |= {f"Add{api}": sorted(new - old)} if new - old else {}

@@ -16,13 +16,13 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
-import boto3
-import grpc  # type: ignore[import-untyped]  # (no types of its own; so are the next three)
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from google.protobuf import empty_pb2  # type: ignore[import-untyped]  # (as grpc)
-from google.protobuf.json_format import MessageToDict, ParseDict  # type: ignore[import-untyped]  # (as grpc)
-from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # (as grpc)
+import boto3  # type: ignore[import-untyped]  # (no types of its own; so are the next six)
+import grpc  # type: ignore[import-untyped]  # (as boto3)
+from botocore.config import Config  # type: ignore[import-untyped]  # (as boto3)
+from botocore.exceptions import BotoCoreError, ClientError  # type: ignore[import-untyped]  # (as boto3)
+from google.protobuf import empty_pb2  # type: ignore[import-untyped]  # (as boto3)
+from google.protobuf.json_format import MessageToDict, ParseDict  # type: ignore[import-untyped]  # (as boto3)
+from google.protobuf.struct_pb2 import Struct  # type: ignore[import-untyped]  # (as boto3)
 from pulumi._types import input_type_types
 from pulumi.provider.experimental import provider
 from pulumi.provider.experimental.server import ProviderServicer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.doubles.ec2 import ZONE, Cloud, served
+from tests.doubles.ec2 import ZONE, Client, Cloud, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ def cloud(tmp_path: Path) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def ec2(cloud: Cloud) -> Any:  # noqa: ANN401 (boto3's client)
+def ec2(cloud: Cloud) -> Client:
     return cloud.client()
 
 
@@ -35,7 +35,7 @@ class Net:
 
 
 @pytest.fixture
-def net(ec2: Any) -> Net:  # noqa: ANN401
+def net(ec2: Client) -> Net:
     vpc = ec2.create_vpc(CidrBlock="10.64.0.0/16")["Vpc"]["VpcId"]
     subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.64.0.0/24", AvailabilityZoneId=ZONE)["Subnet"]
     group = ec2.create_security_group(VpcId=vpc, GroupName="nodes", Description="nodes")["GroupId"]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # (no types of its own)
 
 from rackwright.lab.aws.emulation import Faults, MachineRefused
 
 if TYPE_CHECKING:
-    from tests.doubles.ec2 import Cloud
+    from tests.doubles.ec2 import Client, Cloud
     from tests.unit.lab.aws.conftest import Net
 
 BASE = {"ImageId": "ami-0123456789abcdef0", "InstanceType": "lab1.2rail"}
 
 
-def test_a_call_that_is_not_imitated_is_an_unsupported_operation_of_its_name(ec2: Any) -> None:
+def test_a_call_that_is_not_imitated_is_an_unsupported_operation_of_its_name(ec2: Client) -> None:
     with pytest.raises(ClientError, match="ec2: CreateNatGateway") as refused:
         ec2.create_nat_gateway(SubnetId="subnet-1", ConnectivityType="private")
     assert refused.value.response["Error"]["Code"] == "UnsupportedOperation"
@@ -42,7 +42,9 @@ def test_credentials_of_nobody_are_refused(cloud: Cloud, service: str, code: str
     assert refused.value.response["Error"]["Code"] == code
 
 
-def test_each_third_call_is_throttled_and_a_client_that_waits_comes_through(cloud: Cloud, ec2: Any) -> None:
+def test_each_third_call_is_throttled_and_a_client_that_waits_comes_through(
+    cloud: Cloud, ec2: Client
+) -> None:
     cloud.faults = Faults(throttled_every=3)
     told = []
     for _ in range(6):
@@ -57,7 +59,7 @@ def test_each_third_call_is_throttled_and_a_client_that_waits_comes_through(clou
         patient.describe_vpcs()
 
 
-def test_a_call_that_was_throttled_has_changed_nothing(cloud: Cloud, ec2: Any) -> None:
+def test_a_call_that_was_throttled_has_changed_nothing(cloud: Cloud, ec2: Client) -> None:
     before = cloud.journal.read_text() if cloud.journal.exists() else ""
     cloud.faults = Faults(throttled_every=1)
     with pytest.raises(ClientError):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # (no types of its own)
 
 from rackwright.lab.aws.emulation import Faults, MachineRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.doubles.ec2 import Cloud
+    from tests.doubles.ec2 import Client, Cloud
     from tests.unit.lab.aws.conftest import Net
 
 AMI = "ami-0123456789abcdef0"
 Params = dict[str, Any]
 
 
-def launch(ec2: Any, net: Net, count: int = 1, /, **more: Any) -> list[Params]:
+def launch(ec2: Client, net: Net, count: int = 1, /, **more: object) -> list[Params]:
     base: Params = {"ImageId": AMI, "InstanceType": "lab1.2rail", "MinCount": count, "MaxCount": count}
     if "NetworkInterfaces" not in more and "LaunchTemplate" not in more:
         base["SubnetId"] = net.subnet
@@ -27,7 +27,7 @@ def launch(ec2: Any, net: Net, count: int = 1, /, **more: Any) -> list[Params]:
     return instances
 
 
-def nic(net: Net, card: int, device: int, kind: str = "interface", **more: Any) -> Params:
+def nic(net: Net, card: int, device: int, kind: str = "interface", **more: object) -> Params:
     where = {"NetworkCardIndex": card, "DeviceIndex": device, "InterfaceType": kind}
     return {**where, "SubnetId": net.subnet, "Groups": [net.group], **more}
 
@@ -38,25 +38,25 @@ def code_of(call: Callable[[], object]) -> str:
     return str(refused.value.response["Error"]["Code"])
 
 
-def found(ec2: Any, *ids: str) -> list[Params]:
+def found(ec2: Client, *ids: str) -> list[Params]:
     answer = ec2.describe_instances(InstanceIds=list(ids))
     return [one for each in answer["Reservations"] for one in each["Instances"]]
 
 
-def test_max_count_instances_start_where_there_is_capacity(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_max_count_instances_start_where_there_is_capacity(ec2: Client, net: Net, cloud: Cloud) -> None:
     assert len(launch(ec2, net, MinCount=1, MaxCount=3)) == 3
     assert len(cloud.boxes.launched) == 3
 
 
 def test_as_many_start_as_there_is_capacity_for_if_that_is_min_count(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     cloud.faults = Faults(capacity={"lab1.2rail": 2})
     assert len(launch(ec2, net, MinCount=1, MaxCount=3)) == 2
 
 
 def test_below_min_count_nothing_starts_insufficient_instance_capacity(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     cloud.faults = Faults(capacity={"lab1.2rail": 1})
     assert code_of(lambda: launch(ec2, net, 2)) == "InsufficientInstanceCapacity"
@@ -64,11 +64,11 @@ def test_below_min_count_nothing_starts_insufficient_instance_capacity(
     assert ec2.describe_instances()["Reservations"] == []
 
 
-def test_min_count_above_max_count_is_invalid(ec2: Any, net: Net) -> None:
+def test_min_count_above_max_count_is_invalid(ec2: Client, net: Net) -> None:
     assert code_of(lambda: launch(ec2, net, MinCount=2, MaxCount=1)) == "InvalidParameterValue"
 
 
-def test_an_instance_is_pending_until_its_machine_answers(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_an_instance_is_pending_until_its_machine_answers(ec2: Client, net: Net, cloud: Cloud) -> None:
     [instance] = launch(ec2, net)
     assert instance["State"] == {"Code": 0, "Name": "pending"}
     assert found(ec2, instance["InstanceId"])[0]["State"]["Name"] == "pending"
@@ -80,7 +80,7 @@ def test_an_instance_is_pending_until_its_machine_answers(ec2: Any, net: Net, cl
 
 
 def test_a_running_instance_whose_machine_is_silent_fails_its_status_check(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     [instance] = launch(ec2, net)
     cloud.boxes.all_on()
@@ -91,7 +91,7 @@ def test_a_running_instance_whose_machine_is_silent_fails_its_status_check(
 
 
 def test_a_machine_that_does_not_start_is_a_terminated_instance_with_its_reason(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     cloud.boxes.refuse = MachineRefused("Server.InternalError", "no space")
     [instance] = launch(ec2, net)
@@ -104,7 +104,7 @@ def test_a_machine_that_does_not_start_is_a_terminated_instance_with_its_reason(
     assert ec2.describe_network_interfaces()["NetworkInterfaces"] == []
 
 
-def test_a_machine_gets_what_its_instance_has(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_a_machine_gets_what_its_instance_has(ec2: Client, net: Net, cloud: Cloud) -> None:
     tags = [{"ResourceType": "instance", "Tags": [{"Key": "rackwright:slot", "Value": "burst-001"}]}]
     data = "I2Nsb3VkLWNvbmZpZw=="
     [instance] = launch(
@@ -126,12 +126,12 @@ def test_a_machine_gets_what_its_instance_has(ec2: Any, net: Net, cloud: Cloud) 
 # Launch templates
 
 
-def template(ec2: Any, name: str = "pool", **data: Any) -> Params:
+def template(ec2: Client, name: str = "pool", **data: object) -> Params:
     made: Params = ec2.create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
     return {"LaunchTemplateId": made["LaunchTemplate"]["LaunchTemplateId"], "Version": "1"}
 
 
-def test_an_instance_has_all_that_its_launch_template_says(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_an_instance_has_all_that_its_launch_template_says(ec2: Client, net: Net, cloud: Cloud) -> None:
     tags = [
         {"ResourceType": of, "Tags": [{"Key": "pool", "Value": "burst"}]}
         for of in ("instance", "network-interface", "volume")
@@ -167,7 +167,7 @@ def test_an_instance_has_all_that_its_launch_template_says(ec2: Any, net: Net, c
     assert [tag["Value"] for one in volumes for tag in one["Tags"]] == ["burst"]
 
 
-def test_parameters_of_the_request_override_those_of_the_template(ec2: Any, net: Net) -> None:
+def test_parameters_of_the_request_override_those_of_the_template(ec2: Client, net: Net) -> None:
     tags = [{"ResourceType": "instance", "Tags": [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "1"}]}]
     over = [{"ResourceType": "instance", "Tags": [{"Key": "b", "Value": "2"}]}]
     from_template = template(
@@ -186,7 +186,7 @@ def test_parameters_of_the_request_override_those_of_the_template(ec2: Any, net:
     assert instance["PrivateIpAddress"] == "10.64.0.40"
 
 
-def test_a_version_that_does_not_exist_is_not_found(ec2: Any, net: Net) -> None:
+def test_a_version_that_does_not_exist_is_not_found(ec2: Client, net: Net) -> None:
     old = template(ec2, ImageId=AMI, InstanceType="lab1.2rail", NetworkInterfaces=[nic(net, 0, 0)])
     refused = code_of(lambda: launch(ec2, net, LaunchTemplate={**old, "Version": "7"}))
     assert refused == "InvalidLaunchTemplateId.VersionNotFound"
@@ -195,7 +195,7 @@ def test_a_version_that_does_not_exist_is_not_found(ec2: Any, net: Net) -> None:
 # Network interfaces
 
 
-def test_a_device_index_is_below_the_limit_of_its_card(ec2: Any, net: Net) -> None:
+def test_a_device_index_is_below_the_limit_of_its_card(ec2: Client, net: Net) -> None:
     wide = {"InstanceType": "wide.8efa"}
     over = [nic(net, 0, 0), nic(net, 2, 1)]
     assert code_of(lambda: launch(ec2, net, **wide, NetworkInterfaces=over)) == "AttachmentLimitExceeded"
@@ -224,33 +224,33 @@ def test_a_device_index_is_below_the_limit_of_its_card(ec2: Any, net: Net) -> No
     ],
 )
 def test_what_ec2_refuses_of_interfaces(
-    ec2: Any, net: Net, interfaces: list[tuple[int, int, str]], code: str
+    ec2: Client, net: Net, interfaces: list[tuple[int, int, str]], code: str
 ) -> None:
     wanted = [nic(net, *one) for one in interfaces]
     assert code_of(lambda: launch(ec2, net, InstanceType="wide.8efa", NetworkInterfaces=wanted)) == code
 
 
-def test_several_interfaces_exclude_a_public_address(ec2: Any, net: Net) -> None:
+def test_several_interfaces_exclude_a_public_address(ec2: Client, net: Net) -> None:
     wanted = [nic(net, 0, 0, AssociatePublicIpAddress=True), nic(net, 0, 1)]
     refused = code_of(lambda: launch(ec2, net, NetworkInterfaces=wanted))
     assert refused == "InvalidParameterCombination"
 
 
 @pytest.mark.parametrize("name", ["SubnetId", "SecurityGroupIds", "PrivateIpAddress"])
-def test_interfaces_exclude_the_same_at_the_instance(ec2: Any, net: Net, name: str) -> None:
+def test_interfaces_exclude_the_same_at_the_instance(ec2: Client, net: Net, name: str) -> None:
     value = {"SubnetId": net.subnet, "SecurityGroupIds": [net.group], "PrivateIpAddress": "10.64.0.9"}[name]
     refused = code_of(lambda: launch(ec2, net, NetworkInterfaces=[nic(net, 0, 0)], **{name: value}))
     assert refused == "InvalidParameterCombination"
 
 
-def test_an_efa_only_interface_has_no_address(ec2: Any, net: Net) -> None:
+def test_an_efa_only_interface_has_no_address(ec2: Client, net: Net) -> None:
     wanted = [nic(net, 0, 0), nic(net, 0, 1, "efa-only")]
     [instance] = launch(ec2, net, InstanceType="wide.8efa", NetworkInterfaces=wanted)
     _, second = instance["NetworkInterfaces"]
     assert "PrivateIpAddress" not in second
 
 
-def test_groups_are_those_of_the_interface(ec2: Any, net: Net) -> None:
+def test_groups_are_those_of_the_interface(ec2: Client, net: Net) -> None:
     other = ec2.create_security_group(VpcId=net.vpc, GroupName="rails", Description="rails")["GroupId"]
     wanted = [nic(net, 0, 0), nic(net, 0, 1, Groups=[other])]
     [instance] = launch(ec2, net, NetworkInterfaces=wanted)
@@ -259,7 +259,7 @@ def test_groups_are_those_of_the_interface(ec2: Any, net: Net) -> None:
     assert [one["GroupId"] for one in instance["SecurityGroups"]] == [net.group]
 
 
-def test_a_group_that_does_not_exist_is_not_found(ec2: Any, net: Net) -> None:
+def test_a_group_that_does_not_exist_is_not_found(ec2: Client, net: Net) -> None:
     wanted = [nic(net, 0, 0, Groups=["sg-0123456789abcdef0"])]
     assert code_of(lambda: launch(ec2, net, NetworkInterfaces=wanted)) == "InvalidGroup.NotFound"
 
@@ -274,17 +274,17 @@ def test_a_group_that_does_not_exist_is_not_found(ec2: Any, net: Net) -> None:
     ],
     ids=["outside the subnet", "one of the first four", "the last one", "in use"],
 )
-def test_what_ec2_refuses_of_addresses(ec2: Any, net: Net, address: str, code: str) -> None:
+def test_what_ec2_refuses_of_addresses(ec2: Client, net: Net, address: str, code: str) -> None:
     launch(ec2, net, PrivateIpAddress="10.64.0.77")
     assert code_of(lambda: launch(ec2, net, PrivateIpAddress=address)) == code
 
 
-def test_one_address_is_not_for_several_instances(ec2: Any, net: Net) -> None:
+def test_one_address_is_not_for_several_instances(ec2: Client, net: Net) -> None:
     refused = code_of(lambda: launch(ec2, net, 2, PrivateIpAddress="10.64.0.9"))
     assert refused == "InvalidParameterCombination"
 
 
-def test_the_address_of_a_terminated_instance_is_free_again(ec2: Any, net: Net) -> None:
+def test_the_address_of_a_terminated_instance_is_free_again(ec2: Client, net: Net) -> None:
     for _ in range(2):
         [instance] = launch(ec2, net, PrivateIpAddress="10.64.0.9")
         ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
@@ -293,18 +293,18 @@ def test_the_address_of_a_terminated_instance_is_free_again(ec2: Any, net: Net) 
 # Types, images, groups, reservations
 
 
-def test_a_type_that_does_not_exist_is_invalid(ec2: Any, net: Net) -> None:
+def test_a_type_that_does_not_exist_is_invalid(ec2: Client, net: Net) -> None:
     assert code_of(lambda: launch(ec2, net, InstanceType="none.such")) == "InvalidParameterValue"
 
 
 def test_a_type_that_is_not_offered_here_is_unsupported_and_a_dry_run_tells_nothing_of_it(
-    ec2: Any, net: Net
+    ec2: Client, net: Net
 ) -> None:
     assert code_of(lambda: launch(ec2, net, InstanceType="p5.test")) == "Unsupported"
     assert code_of(lambda: launch(ec2, net, InstanceType="p5.test", DryRun=True)) == "DryRunOperation"
 
 
-def test_types_of_the_lab_are_described_with_their_cards(ec2: Any) -> None:
+def test_types_of_the_lab_are_described_with_their_cards(ec2: Client) -> None:
     [kind] = ec2.describe_instance_types(InstanceTypes=["wide.8efa"])["InstanceTypes"]
     cards = kind["NetworkInfo"]["NetworkCards"]
     assert [one["MaximumNetworkInterfaces"] for one in cards] == [2, 2, 1]
@@ -313,13 +313,13 @@ def test_types_of_the_lab_are_described_with_their_cards(ec2: Any) -> None:
     assert refused == "InvalidInstanceType"
 
 
-def test_an_image_that_does_not_exist_is_not_found(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_an_image_that_does_not_exist_is_not_found(ec2: Client, net: Net, cloud: Cloud) -> None:
     cloud.world.images = frozenset({AMI})
     assert code_of(lambda: launch(ec2, net, ImageId="ami-0000000000000000f")) == "InvalidAMIID.NotFound"
     launch(ec2, net)
 
 
-def test_an_instance_profile_must_exist_and_is_shown(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_an_instance_profile_must_exist_and_is_shown(ec2: Client, net: Net, cloud: Cloud) -> None:
     wrong = {"IamInstanceProfile": {"Name": "none"}}
     assert code_of(lambda: launch(ec2, net, **wrong)) == "InvalidParameterValue"
     made = cloud.client("iam").create_instance_profile(InstanceProfileName="node")["InstanceProfile"]
@@ -331,7 +331,7 @@ def test_an_instance_profile_must_exist_and_is_shown(ec2: Any, net: Net, cloud: 
 
 
 def test_the_same_token_with_the_same_parameters_answers_with_the_same_instances(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     first = launch(ec2, net, 2, ClientToken="token")
     again = launch(ec2, net, 2, ClientToken="token")
@@ -341,31 +341,31 @@ def test_the_same_token_with_the_same_parameters_answers_with_the_same_instances
     assert len(cloud.boxes.launched) == 3
 
 
-def test_the_same_token_with_other_parameters_is_a_mismatch(ec2: Any, net: Net) -> None:
+def test_the_same_token_with_other_parameters_is_a_mismatch(ec2: Client, net: Net) -> None:
     launch(ec2, net, 2, ClientToken="token")
     assert code_of(lambda: launch(ec2, net, 1, ClientToken="token")) == "IdempotentParameterMismatch"
 
 
-def test_a_token_whose_instance_was_terminated_is_not_used_again(ec2: Any, net: Net) -> None:
+def test_a_token_whose_instance_was_terminated_is_not_used_again(ec2: Client, net: Net) -> None:
     [first, _] = launch(ec2, net, 2, ClientToken="token")
     ec2.terminate_instances(InstanceIds=[first["InstanceId"]])
     refused = code_of(lambda: launch(ec2, net, 2, ClientToken="token"))
     assert refused == "IdempotentInstanceTerminated"
 
 
-def test_a_token_holds_for_a_zone_and_launches_again_in_another(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_a_token_holds_for_a_zone_and_launches_again_in_another(ec2: Client, net: Net, cloud: Cloud) -> None:
     launch(ec2, net, ClientToken="token")
     other = ec2.create_subnet(VpcId=net.vpc, CidrBlock="10.64.1.0/24", AvailabilityZoneId="use1-az2")
     launch(ec2, net, ClientToken="token", SubnetId=other["Subnet"]["SubnetId"])
     assert len(cloud.boxes.launched) == 2
 
 
-def test_a_token_of_65_characters_is_invalid(ec2: Any, net: Net) -> None:
+def test_a_token_of_65_characters_is_invalid(ec2: Client, net: Net) -> None:
     launch(ec2, net, ClientToken="t" * 64)
     assert code_of(lambda: launch(ec2, net, ClientToken="t" * 65)) == "InvalidParameterValue"
 
 
-def test_instances_are_found_by_their_token(ec2: Any, net: Net) -> None:
+def test_instances_are_found_by_their_token(ec2: Client, net: Net) -> None:
     [one] = launch(ec2, net, ClientToken="mine")
     launch(ec2, net, ClientToken="other")
     chosen = ec2.describe_instances(Filters=[{"Name": "client-token", "Values": ["mine"]}])
@@ -377,7 +377,7 @@ def test_instances_are_found_by_their_token(ec2: Any, net: Net) -> None:
 # Dry run, visibility, consoles, termination
 
 
-def test_a_dry_run_checks_all_and_starts_nothing(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_a_dry_run_checks_all_and_starts_nothing(ec2: Client, net: Net, cloud: Cloud) -> None:
     assert code_of(lambda: launch(ec2, net, DryRun=True)) == "DryRunOperation"
     over = [nic(net, 0, 0), nic(net, 2, 1)]
     refused = code_of(lambda: launch(ec2, net, DryRun=True, InstanceType="wide.8efa", NetworkInterfaces=over))
@@ -386,7 +386,7 @@ def test_a_dry_run_checks_all_and_starts_nothing(ec2: Any, net: Net, cloud: Clou
     assert not cloud.journal.read_text().count("RunInstances")
 
 
-def test_a_new_instance_is_not_found_for_a_moment(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_a_new_instance_is_not_found_for_a_moment(ec2: Client, net: Net, cloud: Cloud) -> None:
     cloud.world.visible_after_s = 3600
     [instance] = launch(ec2, net)
     assert code_of(lambda: found(ec2, instance["InstanceId"])) == "InvalidInstanceID.NotFound"
@@ -396,7 +396,7 @@ def test_a_new_instance_is_not_found_for_a_moment(ec2: Any, net: Net, cloud: Clo
     assert [one["InstanceId"] for one in found(ec2, other["InstanceId"])] == [other["InstanceId"]]
 
 
-def test_the_console_is_what_the_machine_has_printed(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_the_console_is_what_the_machine_has_printed(ec2: Client, net: Net, cloud: Cloud) -> None:
     [instance] = launch(ec2, net)
     assert ec2.get_console_output(InstanceId=instance["InstanceId"])["Output"] == ""
     cloud.boxes.printed[instance["InstanceId"]] = "-----BEGIN SSH HOST KEY KEYS-----\n"
@@ -405,7 +405,7 @@ def test_the_console_is_what_the_machine_has_printed(ec2: Any, net: Net, cloud: 
 
 
 def test_a_terminated_instance_loses_its_machine_interfaces_and_volumes_and_stays_described(
-    ec2: Any, net: Net, cloud: Cloud
+    ec2: Client, net: Net, cloud: Cloud
 ) -> None:
     wanted = [nic(net, 0, 0), nic(net, 0, 1)]
     [instance] = launch(ec2, net, NetworkInterfaces=wanted)
@@ -419,14 +419,16 @@ def test_a_terminated_instance_loses_its_machine_interfaces_and_volumes_and_stay
     assert ec2.describe_volumes()["Volumes"] == []
 
 
-def test_an_interface_that_is_not_deleted_on_termination_stays(ec2: Any, net: Net) -> None:
+def test_an_interface_that_is_not_deleted_on_termination_stays(ec2: Client, net: Net) -> None:
     [instance] = launch(ec2, net, NetworkInterfaces=[nic(net, 0, 0, DeleteOnTermination=False)])
     ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
     [left] = ec2.describe_network_interfaces()["NetworkInterfaces"]
     assert left["Status"] == "available"
 
 
-def test_terminating_again_is_no_error_and_an_unknown_id_stops_all(ec2: Any, net: Net, cloud: Cloud) -> None:
+def test_terminating_again_is_no_error_and_an_unknown_id_stops_all(
+    ec2: Client, net: Net, cloud: Cloud
+) -> None:
     [instance] = launch(ec2, net)
     both = [instance["InstanceId"], "i-0123456789abcdef0"]
     assert code_of(lambda: ec2.terminate_instances(InstanceIds=both)) == "InvalidInstanceID.NotFound"
@@ -436,11 +438,11 @@ def test_terminating_again_is_no_error_and_an_unknown_id_stops_all(ec2: Any, net
     assert found(ec2, instance["InstanceId"])[0]["State"]["Name"] == "terminated"
 
 
-def test_a_subnet_with_interfaces_in_it_is_not_deleted(ec2: Any, net: Net) -> None:
+def test_a_subnet_with_interfaces_in_it_is_not_deleted(ec2: Client, net: Net) -> None:
     launch(ec2, net)
     assert code_of(lambda: ec2.delete_subnet(SubnetId=net.subnet)) == "DependencyViolation"
 
 
-def test_a_group_with_interfaces_in_it_is_not_deleted(ec2: Any, net: Net) -> None:
+def test_a_group_with_interfaces_in_it_is_not_deleted(ec2: Client, net: Net) -> None:
     launch(ec2, net, NetworkInterfaces=[nic(net, 0, 0)])
     assert code_of(lambda: ec2.delete_security_group(GroupId=net.group)) == "DependencyViolation"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # (no types of its own)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.doubles.ec2 import Client
     from tests.unit.lab.aws.conftest import Net
 
 BASE = {"ImageId": "ami-0123456789abcdef0", "InstanceType": "lab1.2rail", "MinCount": 1, "MaxCount": 1}
@@ -21,18 +22,18 @@ def code_of(call: Callable[[], object]) -> str:
     return str(refused.value.response["Error"]["Code"])
 
 
-def test_a_subnet_is_in_the_zone_of_its_id(ec2: Any, net: Net) -> None:
+def test_a_subnet_is_in_the_zone_of_its_id(ec2: Client, net: Net) -> None:
     [subnet] = ec2.describe_subnets(SubnetIds=[net.subnet])["Subnets"]
     [zone] = ec2.describe_availability_zones(ZoneIds=["use1-az1"])["AvailabilityZones"]
     assert (subnet["AvailabilityZoneId"], subnet["AvailabilityZone"]) == ("use1-az1", zone["ZoneName"])
 
 
-def test_a_subnet_of_ours_is_no_zones_default_and_gives_no_public_address(ec2: Any, net: Net) -> None:
+def test_a_subnet_of_ours_is_no_zones_default_and_gives_no_public_address(ec2: Client, net: Net) -> None:
     [subnet] = ec2.describe_subnets(SubnetIds=[net.subnet])["Subnets"]
     assert (subnet["DefaultForAz"], subnet["MapPublicIpOnLaunch"]) == (False, False)
 
 
-def test_a_vpc_in_use_is_not_deleted(ec2: Any, net: Net) -> None:
+def test_a_vpc_in_use_is_not_deleted(ec2: Client, net: Net) -> None:
     assert code_of(lambda: ec2.delete_vpc(VpcId=net.vpc)) == "DependencyViolation"
     ec2.delete_subnet(SubnetId=net.subnet)
     assert code_of(lambda: ec2.delete_vpc(VpcId=net.vpc)) == "DependencyViolation"
@@ -40,7 +41,7 @@ def test_a_vpc_in_use_is_not_deleted(ec2: Any, net: Net) -> None:
     ec2.delete_vpc(VpcId=net.vpc)
 
 
-def test_a_group_that_another_groups_rule_names_is_not_deleted(ec2: Any, net: Net) -> None:
+def test_a_group_that_another_groups_rule_names_is_not_deleted(ec2: Client, net: Net) -> None:
     other = ec2.create_security_group(VpcId=net.vpc, GroupName="other", Description="o")["GroupId"]
     rule = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": net.group}]}]
     ec2.authorize_security_group_ingress(GroupId=other, IpPermissions=rule)
@@ -49,7 +50,7 @@ def test_a_group_that_another_groups_rule_names_is_not_deleted(ec2: Any, net: Ne
     ec2.delete_security_group(GroupId=net.group)
 
 
-def test_a_group_may_name_itself_and_be_deleted(ec2: Any, net: Net) -> None:
+def test_a_group_may_name_itself_and_be_deleted(ec2: Client, net: Net) -> None:
     rule = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": net.group}]}]
     ec2.authorize_security_group_ingress(GroupId=net.group, IpPermissions=rule)
     assert (
@@ -59,13 +60,13 @@ def test_a_group_may_name_itself_and_be_deleted(ec2: Any, net: Net) -> None:
     ec2.delete_security_group(GroupId=net.group)
 
 
-def test_a_new_group_lets_all_out_and_nothing_in(ec2: Any, net: Net) -> None:
+def test_a_new_group_lets_all_out_and_nothing_in(ec2: Client, net: Net) -> None:
     wanted = [{"Name": "group-id", "Values": [net.group]}]
     [rule] = ec2.describe_security_group_rules(Filters=wanted)["SecurityGroupRules"]
     assert (rule["IsEgress"], rule["IpProtocol"], rule["CidrIpv4"]) == (True, "-1", "0.0.0.0/0")
 
 
-def test_a_placement_group_has_a_name_of_its_own_and_is_found(ec2: Any) -> None:
+def test_a_placement_group_has_a_name_of_its_own_and_is_found(ec2: Client) -> None:
     made = ec2.create_placement_group(
         GroupName="close",
         Strategy="cluster",
@@ -85,7 +86,9 @@ def test_a_placement_group_has_a_name_of_its_own_and_is_found(ec2: Any) -> None:
     assert ec2.describe_placement_groups()["PlacementGroups"] == []
 
 
-def test_an_instance_is_in_its_placement_group_which_is_in_use_until_it_is_gone(ec2: Any, net: Net) -> None:
+def test_an_instance_is_in_its_placement_group_which_is_in_use_until_it_is_gone(
+    ec2: Client, net: Net
+) -> None:
     close = {"Placement": {"GroupName": "close"}, "SubnetId": net.subnet}
     assert code_of(lambda: ec2.run_instances(**BASE, **close)) == "InvalidPlacementGroup.Unknown"
     ec2.create_placement_group(GroupName="close")
@@ -96,7 +99,7 @@ def test_an_instance_is_in_its_placement_group_which_is_in_use_until_it_is_gone(
     ec2.delete_placement_group(GroupName="close")
 
 
-def reserve(ec2: Any, count: int, match: str = "open") -> str:
+def reserve(ec2: Client, count: int, match: str = "open") -> str:
     made = ec2.create_capacity_reservation(
         InstanceType="lab1.2rail",
         InstancePlatform="Linux/UNIX",
@@ -107,12 +110,12 @@ def reserve(ec2: Any, count: int, match: str = "open") -> str:
     return str(made["CapacityReservation"]["CapacityReservationId"])
 
 
-def left(ec2: Any, name: str) -> int:
+def left(ec2: Client, name: str) -> int:
     [one] = ec2.describe_capacity_reservations(CapacityReservationIds=[name])["CapacityReservations"]
     return int(one["AvailableInstanceCount"])
 
 
-def test_a_reservation_takes_as_many_as_it_holds_and_gets_them_back(ec2: Any, net: Net) -> None:
+def test_a_reservation_takes_as_many_as_it_holds_and_gets_them_back(ec2: Client, net: Net) -> None:
     name = reserve(ec2, 1, "targeted")
     into = {
         "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": name}}
@@ -125,7 +128,7 @@ def test_a_reservation_takes_as_many_as_it_holds_and_gets_them_back(ec2: Any, ne
     assert left(ec2, name) == 1
 
 
-def test_capacity_reservations_only_never_falls_back_to_on_demand(ec2: Any, net: Net) -> None:
+def test_capacity_reservations_only_never_falls_back_to_on_demand(ec2: Client, net: Net) -> None:
     only = {
         "CapacityReservationSpecification": {"CapacityReservationPreference": "capacity-reservations-only"}
     }
@@ -137,7 +140,7 @@ def test_capacity_reservations_only_never_falls_back_to_on_demand(ec2: Any, net:
     assert instance["CapacityReservationId"] == name
 
 
-def test_a_reservation_that_is_cancelled_is_not_found(ec2: Any, net: Net) -> None:
+def test_a_reservation_that_is_cancelled_is_not_found(ec2: Client, net: Net) -> None:
     name = reserve(ec2, 1)
     ec2.cancel_capacity_reservation(CapacityReservationId=name)
     into = {
