@@ -57,7 +57,8 @@ def checked(urn: str, before: Props, wanted: Props, seed: bytes) -> tuple[Props,
     named = plain(wanted)
     if kind.named and kind.named not in named:
         named[kind.named] = before.get(kind.named) or _automatic(urn, seed)
-    return named, [*faults(kind.args, named), *_not_imitated(kind, named)]
+    wrong = dict(_not_imitated(kind, named)) | dict(faults(kind.args, named))
+    return named, sorted(wrong.items())
 
 
 def _automatic(urn: str, seed: bytes) -> str:
