@@ -167,3 +167,17 @@ def test_the_address_of_a_terminated_instance_is_free_again(ec2: Client, net: Ne
     for _ in range(2):
         [instance] = launch(ec2, net, PrivateIpAddress="10.64.0.9")
         ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+
+
+def test_tags_of_a_template_itself_are_no_part_of_what_it_launches_and_can_be_changed(ec2: Client) -> None:
+    own = [{"ResourceType": "launch-template", "Tags": [{"Key": "a", "Value": "1"}]}]
+    made = ec2.create_launch_template(
+        LaunchTemplateName="pool", LaunchTemplateData={"ImageId": AMI}, TagSpecifications=own
+    )["LaunchTemplate"]
+    ec2.create_tags(Resources=[made["LaunchTemplateId"]], Tags=[{"Key": "a", "Value": "2"}])
+    [version] = ec2.describe_launch_template_versions(
+        LaunchTemplateId=made["LaunchTemplateId"], Versions=["$Latest"]
+    )["LaunchTemplateVersions"]
+    [template] = ec2.describe_launch_templates()["LaunchTemplates"]
+    assert version["LaunchTemplateData"] == {"ImageId": AMI}
+    assert template["Tags"] == [{"Key": "a", "Value": "2"}]
