@@ -96,8 +96,8 @@ def same_document(one: object, other: object) -> bool:
 
 
 def tag_list(tags: Mapping[str, str] | None) -> list[dict[str, str]]:
-    """Tags as AWS takes them."""
-    return [{"Key": key, "Value": value} for key, value in (tags or {}).items()]
+    """Tags as AWS takes them, in one order: the wire of the engine has none."""
+    return [{"Key": key, "Value": value} for key, value in sorted((tags or {}).items())]
 
 
 def tags_of(listed: Iterable[Mapping[str, str]] | None) -> dict[str, str]:
