@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bootstrap import child, places
@@ -14,10 +15,12 @@ from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 LIST = places.DATA / "packages" / "debian.txt"
 TEST_LIST = places.DATA / "packages" / "test.txt"
+SUBNET_MANAGER = "opensm"
+INFINIBAND = Path("/sys/class/infiniband")
+"""Adapters of this machine. Debian starts a subnet manager on all of their ports when it is installed."""
 NO_DPKG = Outcome("not run", "this machine has no dpkg; tests that need other packages are skipped")
 _LOCK_TIMEOUT = "DPkg::Lock::Timeout=600"
 _QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
@@ -50,20 +53,25 @@ def install(log: Path) -> Outcome:
             where=str(LIST),
             expected="Debian 12 or 13, or Ubuntu 24.04 or newer",
         )
-    return _bring(LIST, log)
+    return _bring(LIST, names(LIST), log)
 
 
 def install_for_tests(log: Path) -> Outcome:
     """Bring what tests alone call; without it they skip, so here nothing fails for the want of it."""
     try:
-        return _bring(TEST_LIST, log) if shutil.which("dpkg-query") else NO_DPKG
+        return _bring(TEST_LIST, for_tests(), log) if shutil.which("dpkg-query") else NO_DPKG
     except EnvironmentUnfit as unfit:
-        absent = " ".join(missing(names(TEST_LIST)))
+        absent = " ".join(missing(for_tests()))
         return Outcome("not run", f"{unfit.message}; tests that need these are skipped: {absent}")
 
 
-def _bring(listing: Path, log: Path) -> Outcome:
-    wanted = names(listing)
+def for_tests() -> list[str]:
+    """The packages of the tests' list; no second subnet manager comes into a live fabric by a test."""
+    live = INFINIBAND.is_dir() and any(INFINIBAND.iterdir())
+    return [name for name in names(TEST_LIST) if not (live and name == SUBNET_MANAGER)]
+
+
+def _bring(listing: Path, wanted: Sequence[str], log: Path) -> Outcome:
     absent = missing(wanted)
     if not absent:
         return Outcome("cached", f"{len(wanted)} installed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import PortGroup
@@ -83,3 +84,25 @@ def fabrics_are_used(subject: SpecSubject) -> Iterator[Breach]:
                 got="no pool",
                 expected="one at least",
             )
+
+
+_DEVICES = re.compile(r"(?:p[1-8]-)?(?:leaf|spine|core|rail)|manager")
+"""What a switch or manager is called after its fabric: ``compute-p2-leaf``."""
+
+
+@rule(
+    "FAB008",
+    remedy="give the pool another name",
+    source="plan.fabric.cables: switches are named as slots are, by what they belong to and a number",
+)
+def pools_are_not_called_as_switches_are(subject: SpecSubject) -> Iterator[Breach]:
+    """No pool's name is one that the switches of a fabric have."""
+    for name in subject.spec.pools:
+        for fabric in subject.spec.fabrics:
+            if name.startswith(f"{fabric}-") and _DEVICES.fullmatch(name.removeprefix(f"{fabric}-")):
+                yield Breach(
+                    SpecPath() / "pools" / name,
+                    f"the nodes of pool {name} would be called as switches of fabric {fabric} are",
+                    got=name,
+                    expected="a name that does not begin with a fabric's and end with a tier's",
+                )

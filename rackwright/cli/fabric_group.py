@@ -24,18 +24,17 @@ def fabrics_of(plan: Plan, asked: str | None) -> list[str]:
     """The fabric that was asked for, or all that have cables.
 
     Raises:
-        UsageError: none of that name has cables.
+        UsageError: none has, or none of that name.
     """
-    if asked is None:
-        return list(plan.cabling)
-    if asked in plan.cabling:
-        return [asked]
+    found = [name for name in plan.cabling if asked in {None, name}]
+    if found:
+        return found
     raise UsageError(
-        f"no fabric {asked} has cables",
-        where="--fabric",
-        got=asked,
+        "there is no such fabric with cables" if asked else "no fabric of this spec has cables",
+        where="--fabric" if asked else "fabrics",
+        got=asked or ", ".join(plan.fabrics) or "no fabric",
         expected=", ".join(plan.cabling) or "a spec with an InfiniBand or Ethernet fabric",
-        hint=did_you_mean(asked, plan.cabling),
+        hint=did_you_mean(asked or "", plan.cabling),
     )
 
 

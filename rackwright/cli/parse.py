@@ -31,7 +31,7 @@ EXIT_CODES = {
 }
 
 
-@frame.command(example="iperf3 --client 10.77.16.18 --json | rackwright parse iperf3 -")
+@frame.command(example="rackwright parse fio result.json\nrackwright parse iperf3 - < pair.json")
 @click.argument("tool", metavar="TOOL")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def command(console: Console, tool: str, file: Path) -> int:

@@ -24,6 +24,7 @@ def specs(draw: st.DrawFn) -> Values:
         "oversubscription": {"leaf": draw(st.sampled_from([1, 2, 0.5]))},
         "partial": draw(st.sampled_from([True, True, False])),
     }
+    speed = "hdr" if topology["breakout"] == 2 else "ndr"
     manager = {"kind": "opensm", "uplinks": draw(st.sampled_from([0, 0, 2]))}
     return {
         "rackwright": 1,
@@ -40,7 +41,7 @@ def specs(draw: st.DrawFn) -> Values:
         },
         "pools": {name: pool(draw(st.integers(1, 9)), nics) for name in names},
         "fabrics": {
-            "compute": {"kind": "infiniband", "speed": "ndr", "manager": manager, "topology": topology}
+            "compute": {"kind": "infiniband", "speed": speed, "manager": manager, "topology": topology}
         },
     }
 

@@ -6,7 +6,7 @@ The word after a block's language says who runs it:
 |---|---|
 | `run` | `tests/unit/test_docs.py`: commands, and what they print, word for word (`…` stands for lines) |
 | `file=NAME` | nobody: the content of a file that the commands after it use |
-| `lab` | `tests/hosts/test_docs.py`, on a lab |
+| `lab` | `tests/roles/test_pages.py`, on a lab |
 | `machine` | nobody in a test: it takes a whole machine; `docs/proof.md` says when it was last done |
 | `hardware` | nobody yet: it needs a real machine room |
 """

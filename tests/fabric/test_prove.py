@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright import paths
+from rackwright.cli.frame import run
 from rackwright.errors import EnvironmentUnfit, Incomplete
 from rackwright.render.fabric.network import Link, Network, Plug, hca_name, network
 from rackwright.validate.fabric import simulation
@@ -94,6 +97,20 @@ def test_a_part_that_hangs_on_nothing_is_not_accepted(pod: Pod, tmp_path: Path) 
     proof = prove(plan, "compute", 1, tmp_path, net)
     assert not proof.accepted
     assert (proof.adapters, proof.switches) == (512 - 32, 23)
+
+
+def test_the_command_on_a_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The configuration takes the GUIDs of what was found, by the names of devices."""
+    spec = str(paths.repository() / "clusters" / "hybrid.yaml")
+    run(["fabric", "export", spec, "--as", "ibnetdiscover", "--out", str(tmp_path)])
+    dump = tmp_path / "ibnetdiscover.txt"
+    dump.write_text(dump.read_text().replace("0252570201000001", "b83fd20300aa0001"))
+    capsys.readouterr()
+    arguments = ["fabric", "prove", spec, "--observed", str(dump), "--out", str(tmp_path), "--format", "json"]
+    assert run(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["routing"], document["accepted"]) == ("ftree", True)
+    assert "0xb83fd20300aa0001\n" in (tmp_path / "compute-p1" / "root_guids.txt").read_text()
 
 
 def test_a_network_that_ibsim_does_not_take_is_no_answer(

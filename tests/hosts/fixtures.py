@@ -79,14 +79,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory, ranges: Iterator[str]) -> Iter
 
 
 class MakeLab(Protocol):
-    """Make a lab of one head and one node, not up yet.
+    """Make a lab of one head and few nodes, not up yet.
 
     Args:
         like: take its address range, where it is not to have its own.
         name: where it is not to be named after its range.
+        nodes: beside the head.
     """
 
-    def __call__(self, like: Lab | None = None, name: str = "") -> Lab: ...
+    def __call__(self, like: Lab | None = None, name: str = "", nodes: int = 1) -> Lab: ...
 
 
 @pytest.fixture
@@ -96,9 +97,9 @@ def make_lab(tmp_path_factory: pytest.TempPathFactory, ranges: Iterator[str]) ->
         pytest.skip(reason)
     with contextlib.ExitStack() as labs:
 
-        def make(like: Lab | None = None, name: str = "") -> Lab:
+        def make(like: Lab | None = None, name: str = "", nodes: int = 1) -> Lab:
             prefix = like.prefix if like else next(ranges)
-            lab = _make(tmp_path_factory.mktemp("small"), prefix, nodes=1, name=name)
+            lab = _make(tmp_path_factory.mktemp("small"), prefix, nodes=nodes, name=name)
             labs.callback(lab.down)
             return lab
 

@@ -12,6 +12,7 @@ from rackwright.plan.build import build
 from rackwright.plan.fabric.cables import cables
 from rackwright.render.fabric import cutsheet, ibnetdiscover, netbox
 from rackwright.render.fabric.network import network
+from rackwright.validate.fabric.compare import compare
 from tests.doubles.fabric_specs import specs
 
 if TYPE_CHECKING:
@@ -67,6 +68,19 @@ def test_ibnetdiscover_holds_the_network(planned: Planner, values: Values) -> No
     made = network(plan, "compute")
     assert ibnetdiscover.read(ibnetdiscover.write(made), "dump.txt") == made
     assert len(made.links) == 2 * sum(some.count for some in plan.cabling["compute"].cables)
+
+
+@MANY
+@given(values=specs())
+def test_a_network_as_planned_has_no_difference(planned: Planner, values: Values) -> None:
+    """Whole, and plane by plane, as each has a subnet of its own."""
+    plan = planned(values)
+    tree = plan.cabling["compute"].tree
+    for plane in (None, *range(1, (tree.planes if tree else 1) + 1)):
+        made = network(plan, "compute", plane)
+        found = compare(made, ibnetdiscover.read(ibnetdiscover.write(made), "dump.txt"))
+        assert found.differences == ()
+        assert found.agreed * 2 == len(made.links)
 
 
 @MANY

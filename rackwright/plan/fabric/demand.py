@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.frame import Demand, Infeasible
-from rackwright.spec.fabrics import InfiniBand
+from rackwright.spec.fabrics import InfiniBand, rate_gbps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,9 +28,10 @@ def demand(
         nodes: of all these pools.
 
     Raises:
-        Infeasible: its pools have different numbers of NICs there.
+        Infeasible: its pools have different numbers of NICs there, or the switch is none for such links.
     """
     each = _one_number(nics)
+    _refuse_switch(fabric, topology, switch)
     return Demand(
         endpoints=each * nodes,
         ports=switch.ports,
@@ -50,6 +51,26 @@ def demand(
 def manager_uplinks(fabric: InfiniBand | Ethernet) -> int:
     """Ports of leaves that the fabric manager's own links take, in one plane."""
     return fabric.manager.uplinks if isinstance(fabric, InfiniBand) else 0
+
+
+def _refuse_switch(fabric: InfiniBand | Ethernet, topology: FatTree, switch: Switch) -> None:
+    """A switch speaks the fabric's kind, and a port of it has the rate of all links that share it."""
+    if fabric.kind not in switch.kinds:
+        raise Infeasible(
+            f"{switch.name} is no switch of this kind of fabric",
+            got=fabric.kind,
+            expected=" or ".join(switch.kinds),
+            hint="see `rackwright catalogue list` for others",
+        )
+    wanted = rate_gbps(fabric) * topology.breakout
+    if wanted > switch.rate_gbps:
+        tails = f"{topology.breakout} links of " if topology.breakout > 1 else ""
+        raise Infeasible(
+            f"a port of {switch.name} is slower than what it should carry",
+            got=f"{tails}{rate_gbps(fabric):g} Gb/s",
+            expected=f"at most {switch.rate_gbps:g} Gb/s in all",
+            hint="fewer links on a port (`breakout`), slower ones, or a faster switch",
+        )
 
 
 def _one_number(nics: Mapping[str, int]) -> int:

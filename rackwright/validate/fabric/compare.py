@@ -7,7 +7,7 @@ ports shifted by one. Within a knot the fewest plugs are moved that leave every 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
@@ -183,48 +183,33 @@ def _fault(intended: Network, knot: _Knot) -> Difference:
 def _mend(knot: _Knot, *, from_a: bool) -> tuple[tuple[Move, ...], tuple[Wire, ...], tuple[Wire, ...]]:
     """Give each cable that is there one of the planned ones that it shares a port with, as far as they go.
 
-    A planned cable that only one can serve is served by it; only rings are left then, in which every
-    choice is as good as another: they are opened at the plugs that `from_a` says to keep.
+    A planned cable that only one can serve is served by it first, its neighbour next, and so on: each
+    plug goes into the port that the one before has left. Only rings are left then, in which one plug
+    hangs meanwhile; they are opened at the plugs that `from_a` says to keep.
     """
     by_plug = {plug: wire for wire in knot.missing for plug in wire}
-    ends = {wire: [plug for plug in wire if plug in by_plug] for wire in knot.wrong}
-    open_wires = set(knot.missing)
+    able: dict[Wire, list[tuple[Wire, Plug]]] = {wire: [] for wire in knot.missing}
+    for wire in knot.wrong:
+        for plug in wire:
+            if plug in by_plug:
+                able[by_plug[plug]].append((wire, plug))
     served: dict[Wire, tuple[Wire, Plug]] = {}
-    left = list(knot.wrong)
-    while left:
-        counts = Counter(by_plug[plug] for wire in left for plug in ends[wire] if by_plug[plug] in open_wires)
-        choice = _choice(left, ends, by_plug, open_wires, counts, from_a=from_a)
-        if choice is None:
-            break
-        wire, kept = choice
-        served[wire] = (by_plug[kept], kept)
-        open_wires.discard(by_plug[kept])
-        left.remove(wire)
-    moves = [_move(wire, planned, kept) for wire, (planned, kept) in served.items()]
-    return _in_order(moves), tuple(wire for wire in knot.missing if wire in open_wires), tuple(left)
-
-
-def _choice(  # noqa: PLR0913 (the state of one search)
-    left: list[Wire],
-    ends: dict[Wire, list[Plug]],
-    by_plug: dict[Plug, Wire],
-    open_wires: set[Wire],
-    counts: Counter[Wire],
-    *,
-    from_a: bool,
-) -> tuple[Wire, Plug] | None:
-    """The next cable and the end of it that stays: one whose planned cable nobody else can be first."""
-    able = [(wire, plug) for wire in left for plug in ends[wire] if by_plug[plug] in open_wires]
-    if not able:
-        return None
-    return min(
-        able,
-        key=lambda one: (
-            counts[by_plug[one[1]]] > 1,
-            (by_plug[one[1]].a == one[1]) is not from_a,
-            one,
-        ),
-    )
+    done: set[Wire] = set()
+    forced = deque(planned for planned, some in able.items() if len(some) == 1)
+    for ring in (None, *knot.missing):
+        if ring is not None:
+            forced.append(ring)
+        while forced:
+            planned = forced.popleft()
+            free = [one for one in able[planned] if one[0] not in served]
+            if free and planned not in done:
+                wire, kept = min(free, key=lambda one: (planned.a == one[1]) is not from_a)
+                served[wire] = (planned, kept)
+                done.add(planned)
+                forced.extend(by_plug[plug] for plug in wire if plug in by_plug and plug != kept)
+    moves = tuple(_move(wire, planned, kept) for wire, (planned, kept) in served.items())
+    connect = tuple(wire for wire in knot.missing if wire not in done)
+    return moves, connect, tuple(wire for wire in knot.wrong if wire not in served)
 
 
 def _move(wire: Wire, planned: Wire, kept: Plug) -> Move:
@@ -233,17 +218,6 @@ def _move(wire: Wire, planned: Wire, kept: Plug) -> Move:
         source=wire.z if wire.a == kept else wire.a,
         target=planned.z if planned.a == kept else planned.a,
     )
-
-
-def _in_order(moves: list[Move]) -> tuple[Move, ...]:
-    """So that a plug goes into a free port; a ring has no such order, and one plug hangs meanwhile."""
-    left, done = list(moves), list[Move]()
-    while left:
-        taken = {move.source for move in left}
-        ready = next((move for move in left if move.target not in taken - {move.source}), left[0])
-        done.append(ready)
-        left.remove(ready)
-    return tuple(done)
 
 
 def _box(intended: Network, plug: Plug) -> str:

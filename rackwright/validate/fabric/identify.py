@@ -44,6 +44,7 @@ def identify(intended: Network, observed: Network) -> Identified:
     """
     seen = Identified()
     ids = _by_name(intended, observed, seen)
+    _misnamed(intended, observed, ids, seen)
     _by_position(intended, observed, ids, seen)
     names = {id_: ids.get(id_, id_) for id_ in observed.devices}
     for one, (peer, speed) in observed.links.items():
@@ -100,6 +101,26 @@ def _neighbour(observed: Network, device: Device) -> str:
 def _plugs(observed: Network, device: Device) -> Iterator[Plug]:
     ports = range(1, max(device.ports, 1) + 1)
     return (plug for plug in (Plug(device.id, port) for port in ports) if plug in observed.links)
+
+
+def _misnamed(intended: Network, observed: Network, ids: dict[str, str], seen: Identified) -> None:
+    """Switches with the names of others: most of what hangs on them is another's, who is called otherwise.
+
+    To name two switches anew is less work than to exchange all of their cables.
+    """
+    meant: dict[str, str] = {}
+    for device in observed.devices.values():
+        if device.is_switch and device.id in ids:
+            peers = [_plug(ids, observed.links[plug].peer) for plug in _plugs(observed, device)]
+            owner = _owner(intended, device, peers, known=set())
+            if owner is not None and owner != ids[device.id] and len(peers) > 1:
+                meant[device.id] = owner
+    others = Counter([*meant.values(), *(planned for id_, planned in ids.items() if id_ not in meant)])
+    for id_, owner in meant.items():
+        if others[owner] == 1:
+            device = observed.devices[id_]
+            seen.unnamed[f"{device.name} ({device.guid})"] = intended.devices[owner].name
+            ids[id_] = owner
 
 
 def _by_position(intended: Network, observed: Network, ids: dict[str, str], seen: Identified) -> None:

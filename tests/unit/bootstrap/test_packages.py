@@ -107,6 +107,16 @@ def test_packages_of_tests_that_cannot_be_had_stop_nothing_and_are_named(
     assert outcome.detail.endswith("tests that need these are skipped: absent")
 
 
+def test_no_subnet_manager_comes_into_a_live_fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian starts opensm on every InfiniBand port as soon as it is installed."""
+    monkeypatch.setattr(packages, "INFINIBAND", tmp_path / "infiniband")
+    assert packages.SUBNET_MANAGER in packages.for_tests()
+    (tmp_path / "infiniband" / "mlx5_0").mkdir(parents=True)
+    without = packages.for_tests()
+    assert packages.SUBNET_MANAGER not in without
+    assert [*without, packages.SUBNET_MANAGER] == packages.names(packages.TEST_LIST)
+
+
 def test_set_up_for_a_lab_does_not_bring_what_only_tests_need() -> None:
     assert not set(steps.FOR_TESTS) & set(steps.ALL)
     assert not set(packages.names(packages.TEST_LIST)) & set(packages.names(packages.LIST))

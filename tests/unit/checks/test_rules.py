@@ -38,6 +38,7 @@ def case(code: str, path: str, example: str, **edits: object) -> Case:
     return Case(code, path, example, {name.replace("__", "."): value for name, value in edits.items()})
 
 
+LEAVES = {"site": "hall", "platform": "lab-node", "nodes": {"static": 1}, "image": "debian"}
 RAILS = {"kind": "ethernet", "speed": "100m", "topology": {"kind": "rails"}}
 ZONE = {
     "kind": "aws",
@@ -112,6 +113,8 @@ CASES = [
     case("FAB002", "fabrics.spare", "lab", fabrics__spare=RAILS),
     case("FAB003", "pools.node.fabrics.compute", "lab", fabrics__compute__speed="200m"),
     case("FAB003", "pools.h100.fabrics.compute", "hybrid", fabrics__compute__speed="hdr"),
+    Case("FAB008", "pools.compute-leaf", "lab", {"pools.compute-leaf": LEAVES}),
+    Case("FAB008", "pools.compute-p2-spine", "lab", {"pools.compute-p2-spine": LEAVES}),
     case("IB001", "fabrics.compute.manager", "hybrid", pools__mgmt__roles=["slurm-controller"]),
     case("FSX001", "storage.fsx.capacity_gib", "aws-p5", storage__fsx__capacity_gib=38_401),
     case("FSX002", "storage.fsx", "aws-p5", storage__fsx__mbps_per_tib=None),

@@ -6,12 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from rackwright import paths
 from rackwright.cli.frame import run
 from rackwright.render.fabric import cutsheet, ibnetdiscover, netbox
 from rackwright.render.fabric.network import Plug
 from rackwright.validate.fabric import simulation
+from tests.doubles import superpod
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 SPEC = str(paths.repository() / "clusters" / "onprem-dgx-h100.yaml")
 LAB = str(paths.repository() / "clusters" / "lab.yaml")
+AWS = str(paths.repository() / "clusters" / "aws-p5.yaml")
 CABLES = 1020 + 1024 + 294 + 160
 
 
@@ -61,6 +64,7 @@ def test_slurms_topology_is_that_of_its_files(capsys: Capture) -> None:
         ([SPEC, "--as", "ibnetdiscover"], "compute, storage"),
         ([SPEC, "--as", "ibnetdiscover", "--fabric", "comput"], "did you mean `compute`"),
         ([LAB, "--as", "ibnetdiscover"], "of kind infiniband"),
+        ([AWS, "--as", "cutsheet"], "no fabric of this spec has cables"),
     ],
 )
 def test_a_form_of_one_fabric_wants_one(arguments: list[str], said: str, capsys: Capture) -> None:
@@ -126,3 +130,49 @@ def test_prove_wants_a_tree(capsys: Capture) -> None:
 def test_what_is_exported_is_what_opensm_is_given(tmp_path: Path, capsys: Capture) -> None:
     network = ibnetdiscover.read(dump_of(tmp_path, capsys).read_text(), "dump")
     assert sum(one.is_switch for one in network.devices.values()) == 48
+
+
+@pytest.fixture
+def pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Four units, planned."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    spec = tmp_path / "pod.yaml"
+    write(spec, 128)
+    assert run(["plan", "-q", str(spec)]) == 0
+    return spec
+
+
+def write(spec: Path, nodes: int) -> None:
+    spec.write_text(yaml.safe_dump(superpod.values(nodes)), encoding="utf-8")
+
+
+def test_a_fabric_is_built_anew_only_where_that_is_asked_for(pod: Path, capsys: Capture) -> None:
+    write(pod, 160)
+    lock = pod.with_name("pod.lock.yaml")
+    before = lock.read_text()
+    capsys.readouterr()
+    assert run(["plan", str(pod), "--format", "json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["code"], finding["path"]) == ("FAB005", "fabrics.compute.topology")
+    assert finding["line"] > 1
+    assert "--resize" in finding["hint"]
+    assert lock.read_text() == before
+    assert run(["plan", str(pod), "--resize", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["fabrics"]["compute"]["tiers"] == {"leaf": 40, "spine": 32}
+    assert document["totals"]["switches"] == 72
+    assert run(["plan", str(pod), "-q"]) == 0
+
+
+def test_nothing_is_exported_from_a_spec_that_was_not_planned_as_it_stands(
+    pod: Path, capsys: Capture
+) -> None:
+    write(pod, 96)
+    for command in (
+        ["export", str(pod), "--as", "cutsheet"],
+        ["prove", str(pod)],
+        ["diff", str(pod), "--observed", "x"],
+    ):
+        capsys.readouterr()
+        assert run(["fabric", *command]) == 1
+        assert "PLAN001" in capsys.readouterr().err

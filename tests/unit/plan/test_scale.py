@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.plan.build import build
+from rackwright.plan.fabric.cables import cables
 from rackwright.plan.lock import parse, render
+from rackwright.render.fabric import cutsheet, ibnetdiscover
+from rackwright.render.fabric.network import network
 from rackwright.spec.load import load
-from tests.doubles import big_spec
+from rackwright.validate.fabric.compare import compare
+from tests.doubles import big_spec, superpod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,3 +78,31 @@ def test_131072_accelerators_are_one_plan(big: Callable[[int], LoadedSpec], cata
     last = plan.pools["node"].slots["node-16384"]
     assert last.addresses["management"] == "10.0.64.15/16"
     assert last.ports[7].address == "10.135.64.15/16"
+
+
+def cabled(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue, nodes: int) -> None:
+    """Plan a fat tree, write every cable of it, and compare it with its own dump."""
+    plan, _ = build(make_loaded(superpod.values(nodes)), catalogue, None)
+    cutsheet.write(cables(plan, "compute"))
+    made = network(plan, "compute")
+    compare(made, ibnetdiscover.read(ibnetdiscover.write(made), "dump.txt"))
+
+
+def test_four_times_the_nodes_cost_no_more_than_eight_times_the_time_to_cable(
+    make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue
+) -> None:
+    """Of 512 nodes a tree has three tiers; so has one of 2,048."""
+    large = cpu_seconds(lambda: cabled(make_loaded, catalogue, 2048))
+    ratio = large / cpu_seconds(lambda: cabled(make_loaded, catalogue, 512))
+    assert ratio < 8, f"2048 nodes cost {ratio:.1f} times what 512 cost"
+
+
+def test_the_lock_of_a_big_fabric_stays_readable(
+    make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue
+) -> None:
+    """Places are one span; switches a line for each rack they stand in."""
+    _, lock = build(make_loaded(superpod.values(2048)), catalogue, None)
+    text = render(lock)
+    assert "gpu: {1-2048: 0-2047}" in text
+    fabric = text[text.index("fabrics:") : text.index("pools:")]
+    assert len(fabric.splitlines()) < 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +33,8 @@ def plan(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue) -> Plan:
         "speed": "400g",
         "topology": values["fabrics"]["compute"]["topology"],
     }
-    return build(make_loaded(values), catalogue, None)[0]
+    qm9700 = catalogue.switches["qm9700"].model_copy(update={"kinds": ("ethernet",)})
+    return build(make_loaded(values), replace(catalogue, switches={"qm9700": qm9700}), None)[0]
 
 
 def interface(name: str, neighbour: str, port: dict[str, Any]) -> dict[str, Any]:

@@ -177,8 +177,9 @@ def _reached(found: list[Links]) -> set[tuple[str, int, int]]:
     return reached
 
 
-@given(demands(), st.integers(1, 5))
-def test_a_tree_that_grows_moves_no_cable(demand: Demand, more: int) -> None:
+@settings(deadline=None, derandomize=True)
+@given(demands(), st.integers(1, 80))
+def test_a_tree_that_grows_moves_no_cable_and_has_the_ports(demand: Demand, more: int) -> None:
     try:
         tree = frame(demand)
     except Infeasible:
@@ -189,6 +190,17 @@ def test_a_tree_that_grows_moves_no_cable(demand: Demand, more: int) -> None:
     before = {key for one in links(cabling(demand, tree)) for key in rows(one)}
     after = {key for one in links(replace_tree(cabling(demand, tree), grown)) for key in rows(one)}
     assert before <= after
+    ends = ports(links(replace_tree(cabling(demand, tree), grown)))
+    assert max(ends.values()) == 1
+    assert max(port for role, _, _, port, _ in ends if role not in {NODE, MANAGER}) <= tree.ports
+
+
+def test_three_tiers_grow_until_their_cores_are_full() -> None:
+    """64 pods of 32 leaves are 64³/4 endpoints, and not one unit more."""
+    tree = frame(Demand(endpoints=63 * 4 * 256, ports=64, rails=8, unit_nodes=32))
+    assert (tree.pods, tree.cores, tree.spine_core_links) == (63, 32, 1)
+    assert tree.grown(256) is not None
+    assert tree.grown(257) is None
 
 
 def replace_tree(plan: CablingPlan, tree: Frame) -> CablingPlan:

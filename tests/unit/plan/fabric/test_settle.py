@@ -194,3 +194,37 @@ def test_published_designs_come_out_of_a_spec(
     assert [tier.switches for tier in planned.tiers] == tiers
     assert [some.count for some in planned.cables] == cables_
     assert (plan.totals.switches, plan.totals.cables) == (sum(tiers), sum(cables_))
+
+
+@pytest.mark.parametrize(
+    ("change", "got", "expected"),
+    [
+        ({"breakout": 2}, "2 links of 400 Gb/s", "at most 400 Gb/s in all"),
+        ({"breakout": 3}, "3 links of 400 Gb/s", "at most 400 Gb/s in all"),
+    ],
+)
+def test_a_breakout_that_a_port_has_no_rate_for(
+    plan_of: Callable[..., tuple[Plan, Lock]], change: Values, got: str, expected: str
+) -> None:
+    finding = refused(lambda: plan_of(superpod.values(32, **change)))
+    assert (finding.code, finding.got, finding.expected) == ("FAB004", got, expected)
+
+
+def test_a_breakout_of_slower_links_is_taken(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
+    """64 links of 200 Gb/s on 32 ports of 400: the leaves of one unit serve twice the nodes."""
+    values = superpod.values(64, breakout=2, unit_nodes=64)
+    values["fabrics"]["compute"]["speed"] = "hdr"
+    plan, _ = plan_of(values)
+    assert [tier.switches for tier in plan.cabling["compute"].tiers] == [8, 4]
+    uplink = next(one for one in cables(plan, "compute") if one.roles == ("leaf", "spine"))
+    link = next(cables(plan, "compute"))
+    assert (link.z.port, link.rate_gbps, link.tails) == ("1/1", 200, 2)
+    assert (uplink.a.port, uplink.rate_gbps, uplink.tails) == ("33", 400, 1)
+
+
+def test_a_switch_of_another_kind(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
+    values = superpod.values(32)
+    topology = values["fabrics"]["compute"]["topology"]
+    values["fabrics"]["compute"] = {"kind": "ethernet", "speed": "400g", "topology": topology}
+    finding = refused(lambda: plan_of(values))
+    assert (finding.code, finding.got, finding.expected) == ("FAB004", "ethernet", "infiniband")
