@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _TYPED = (
     "rackwright",
-    "stacks",
     "policies",
     "playbooks/library",
     "playbooks/action_plugins",
@@ -34,6 +33,7 @@ def check() -> list[Stage]:
         Stage("ruff check", (_tool("ruff"), "check", ".")),
         Stage("ruff format", (_tool("ruff"), "format", "--check", ".")),
         Stage("mypy", (_tool("mypy"), *_holding(_TYPED, "*.py"))),
+        *_programs(),
         _shellcheck(),
         _ansible_lint(),
     ]
@@ -49,6 +49,15 @@ def fix() -> list[Stage]:
 
 def _tool(name: str) -> str:
     return str(places.tool(name))
+
+
+def _programs() -> list[Stage]:
+    """One run a stack: each program is a module called `__main__`, and mypy knows one of a name."""
+    folders = sorted(path.parent for path in (places.REPOSITORY / "stacks").glob("*/__main__.py"))
+    return [
+        Stage(f"mypy {folder.name}", (_tool("mypy"), str(folder.relative_to(places.REPOSITORY))))
+        for folder in folders
+    ]
 
 
 def _holding(folders: tuple[str, ...], pattern: str) -> list[str]:

@@ -11,7 +11,11 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from ClusterShell.RangeSet import (  # type: ignore[import-untyped]  # (it has no types)
+    RangeSet,
+    RangeSetException,
+)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")]
 Group = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
@@ -138,19 +142,117 @@ class PortGroup(Frozen):
         return self
 
 
+class InterfaceType(StrEnum):
+    """What EC2 puts on a network card (EC2 API, RunInstances: InterfaceType)."""
+
+    INTERFACE = "interface"
+    """ENA: an IP address and no EFA."""
+    EFA = "efa"
+    """ENA and EFA in one; it takes an IP address."""
+    EFA_ONLY = "efa-only"
+    """EFA without an IP address; never a node's first interface."""
+
+
+class NetworkCard(Frozen):
+    """One network card of an EC2 type."""
+
+    interfaces: Positive | None = None
+    """Most interfaces on it; each device index is below (NetworkCards[].MaximumNetworkInterfaces)."""
+    carries: Annotated[tuple[InterfaceType, ...], Field(min_length=1)]
+    ena_gbps: Rate | None = None
+    """Most IP traffic."""
+    efa_gbps: Rate | None = None
+    """Of the one EFA interface that it takes."""
+
+    @property
+    def has_ena(self) -> bool:
+        """Whether an interface with an IP address and no EFA can be on it."""
+        return InterfaceType.INTERFACE in self.carries
+
+    @property
+    def has_efa(self) -> bool:
+        """Whether an EFA interface can be on it."""
+        return not {InterfaceType.EFA, InterfaceType.EFA_ONLY}.isdisjoint(self.carries)
+
+
+def _indexes(text: str) -> tuple[int, ...]:
+    """Numbers of a range as ClusterShell writes it: ``0``, ``1-16``, ``1-15/2``."""
+    try:
+        return tuple(RangeSet(text).intiter())
+    except RangeSetException as error:
+        raise ValueError(str(error)) from None
+
+
+def _is_range(text: str) -> str:
+    _indexes(text)
+    return text
+
+
+Cards = Annotated[str, AfterValidator(_is_range)]
+"""Indexes of network cards: ``0``, ``1-16``, ``1-15/2`` for every second."""
+
+
 class NetworkCards(Frozen):
     """Network cards of an EC2 type (DescribeInstanceTypes, NetworkInfo)."""
 
-    count: Positive
-    interfaces_per_card: Positive
+    cards: Annotated[Mapping[Cards, NetworkCard], Field(min_length=1)]
+    """Equal cards by index."""
     efa_interfaces: Annotated[int, Field(ge=0)]
-    efa_gbps: Rate
-    """Of one EFA interface."""
+    """Most of a node, one a card (EfaInfo.MaximumEfaInterfaces)."""
+    efa_cards: Cards | None = None
+    """Cards of these EFA interfaces, where more could carry one; None where no source tells."""
+    efa_total_gbps: Rate | None = None
+    """Of all EFA interfaces together; None without EFA, or where no source tells."""
+    ena_cards: Cards | None = None
+    """Cards whose ENA interfaces together carry the most IP traffic; None where no source tells."""
+    ena_total_gbps: Rate | None = None
+    """Most IP traffic of a node."""
+
+    @property
+    def by_index(self) -> tuple[NetworkCard, ...]:
+        """Every card, by its index."""
+        return tuple(card for _, card in self._pairs())
+
+    @property
+    def with_efa(self) -> tuple[int, ...]:
+        """Indexes of the cards that get an EFA interface, in order."""
+        if self.efa_cards is not None:
+            return _indexes(self.efa_cards)
+        return tuple(index for index, card in self._pairs() if card.has_efa)
+
+    @property
+    def with_most_ena(self) -> tuple[int, ...] | None:
+        """Indexes of ``ena_cards``."""
+        return None if self.ena_cards is None else _indexes(self.ena_cards)
+
+    def _pairs(self) -> list[tuple[int, NetworkCard]]:
+        pairs = [(index, card) for key, card in self.cards.items() for index in _indexes(key)]
+        return sorted(pairs, key=lambda pair: pair[0])
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        cards = dict(self._pairs())
+        indexes = [index for index, _ in self._pairs()]
+        if indexes != list(range(len(indexes))):
+            msg = f"cards {', '.join(self.cards)} are not each index from 0 on, once"
+            raise ValueError(msg)
+        if cards[0].carries == (InterfaceType.EFA_ONLY,):
+            raise ValueError("card 0 carries a node's first interface, which cannot be efa-only")
+        if not all(index in cards and cards[index].has_efa for index in self.with_efa):
+            raise ValueError("efa_cards names cards without EFA")
+        if not all(index in cards and cards[index].has_ena for index in self.with_most_ena or ()):
+            raise ValueError("ena_cards names cards without ENA")
+        if self.efa_interfaces != len(self.with_efa):
+            msg = f"{self.efa_interfaces} EFA interfaces, and {len(self.with_efa)} cards for them"
+            raise ValueError(msg)
+        return self
 
 
 class Check(StrEnum):
     """A thing that can be proven of nodes; a platform declares those that have a meaning for it."""
 
+    LINK = "link"
+    """The link between its site and another; asked wherever the plan has one, of any platform."""
     LINKS = "links"
     """Its rail interfaces have a carrier."""
     CLOCK = "clock"

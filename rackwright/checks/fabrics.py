@@ -6,81 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import PortGroup
-from rackwright.checks.pools import lost_pools, pools_in
+from rackwright.checks.pools import lost_pools
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.plan.wiring import port_group
 from rackwright.spec.fabrics import Efa, InfiniBand, rate_gbps
 from rackwright.spec.pools import Role
-from rackwright.spec.sites import AwsSite, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.checks.registry import SpecSubject
-    from rackwright.spec.pools import FabricUse, Pool
-
-_EFA = "EC2 User Guide, EFA: supported instance types; facts/aws.md §3.1"
-
-
-def _efa_uses(subject: SpecSubject, pool_name: str, pool: Pool) -> Iterator[tuple[SpecPath, FabricUse]]:
-    for name, use in pool.fabrics.items():
-        if isinstance(subject.spec.fabrics.get(name), Efa):
-            yield SpecPath() / "pools" / pool_name / "fabrics" / name, use
-
-
-def _efa_interfaces(subject: SpecSubject, pool: Pool) -> int | None:
-    """EFA interfaces of a pool's platform; None where the platform is not known."""
-    platform = subject.catalogue.platforms.get(pool.platform)
-    if platform is None:
-        return None
-    return platform.network_cards.efa_interfaces if platform.network_cards else 0
-
-
-@rule("EFA001", remedy="choose a platform with EFA, or take the pool off the fabric", source=_EFA)
-def efa_needs_a_platform_with_efa(subject: SpecSubject) -> Iterator[Breach]:
-    """A pool on an EFA fabric has a platform with EFA interfaces."""
-    for name, pool in pools_in(subject, AwsSite):
-        for at, _ in _efa_uses(subject, name, pool):
-            if _efa_interfaces(subject, pool) == 0:
-                platforms = subject.catalogue.platforms.values()
-                able = [
-                    one.name for one in platforms if one.network_cards and one.network_cards.efa_interfaces
-                ]
-                yield Breach(
-                    at,
-                    f"{pool.platform} has no EFA interface",
-                    got=pool.platform,
-                    expected=f"a platform with EFA: {', '.join(able)}",
-                )
-
-
-@rule("EFA002", remedy="use an InfiniBand or Ethernet fabric in a hall", source=_EFA)
-def efa_is_in_the_cloud(subject: SpecSubject) -> Iterator[Breach]:
-    """An EFA fabric is in AWS: no on-prem pool is on one."""
-    for name, pool in pools_in(subject, OnpremSite):
-        for at, _ in _efa_uses(subject, name, pool):
-            yield Breach(
-                at,
-                f"pool {name} stands in {pool.site}, and EFA is only in AWS",
-                got="an EFA fabric on-prem",
-                expected="a fabric of kind infiniband or ethernet",
-            )
-
-
-@rule("EFA003", remedy="leave `nics` out for all that there are", source=_EFA)
-def efa_interfaces_are_there(subject: SpecSubject) -> Iterator[Breach]:
-    """A pool asks for no more EFA interfaces than its platform has."""
-    for name, pool in pools_in(subject, AwsSite):
-        most = _efa_interfaces(subject, pool)
-        for at, use in _efa_uses(subject, name, pool):
-            if most and use.nics is not None and use.nics > most:
-                yield Breach(
-                    at / "nics",
-                    f"{pool.platform} has fewer EFA interfaces",
-                    got=str(use.nics),
-                    expected=f"at most {most}",
-                )
 
 
 @rule(

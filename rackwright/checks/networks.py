@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.spec.fabrics import Ethernet
-from rackwright.spec.sites import AwsSite, LinkKind, NewVpc, OnpremSite
+from rackwright.spec.sites import VPC_MTU, AwsSite, LinkKind, NewVpc, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rackwright.checks.registry import SpecSubject
     from rackwright.spec.cluster import ClusterSpec
 
-VPC_MTU = 9001
-"""Largest packet within a VPC, bytes."""
 VPN_MTU = 1446
 """Largest packet of an AWS Site-to-Site VPN tunnel, AES-GCM-16 without NAT-T; others carry less."""
 _ROUTES = "an address has one route: RFC 4632 §5.1, longest match"

@@ -121,7 +121,7 @@ def a_host_is_in_one_slurm(subject: PlanSubject) -> Iterator[Breach]:
     """No host runs daemons of two Slurms."""
     taken: dict[str, str] = {}
     for name, slurm in subject.plan.slurm.items():
-        hosts = [slot for nodes in slurm.pools.values() for slot in nodes.nodes]
+        hosts = [slot for nodes in slurm.pools.values() for slot in (*nodes.nodes, *nodes.burst)]
         mine = {*hosts, *slurm.controllers, *([slurm.accounting] if slurm.accounting else [])}
         both = sorted(slot for slot in mine if slot in taken)
         if both:
@@ -301,6 +301,26 @@ def a_qos_preempts_lower_ones(subject: SpecSubject) -> Iterator[Breach]:
                         got=f"{victim} at {other.priority}, {qos_name} at {qos.priority}",
                         expected=f"a QOS of a priority below {qos.priority}",
                     )
+
+
+@rule(
+    "SLURM017",
+    remedy="make a partition of each site; a job over both is a heterogeneous one: `sbatch -p A : -p B`",
+    source="topology.conf(5), tree: switches of two sites have none in common, so no job spans them",
+)
+def a_partition_is_in_one_site(subject: SpecSubject) -> Iterator[Breach]:
+    """All pools of a partition are in one site."""
+    for name, scheduler in _schedulers(subject):
+        for partition, part in scheduler.partitions.items():
+            pools = [subject.spec.pools[pool] for pool in part.pools if pool in subject.spec.pools]
+            sites = sorted({pool.site for pool in pools if pool.site in scheduler.sites})
+            if len(sites) > 1:
+                yield Breach(
+                    SpecPath() / "schedulers" / name / "partitions" / partition / "pools",
+                    f"partition {partition} has nodes of several sites",
+                    got=", ".join(sites),
+                    expected="one site",
+                )
 
 
 def _reached(start: str, links: Mapping[str, Link]) -> set[str]:

@@ -13,6 +13,7 @@ from rackwright.catalogue.load import Catalogue
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.checks.registry import PlanSubject, SpecSubject
 from rackwright.checks.run import check
+from rackwright.cli import emulated
 from rackwright.errors import LockCorrupt, PlanStale, SpecInvalid
 from rackwright.plan.build import build
 from rackwright.plan.lock import parse, render
@@ -84,7 +85,9 @@ def open_cluster(spec: Path, *, resize: bool = False) -> Cluster:
         SpecInvalid: the spec breaks its schema or a rule, or cannot be planned.
     """
     with no_collections():
-        return _open(spec, resize=resize)
+        cluster = _open(spec, resize=resize)
+    emulated.enter(cluster.plan.cluster.name)
+    return cluster
 
 
 @contextmanager

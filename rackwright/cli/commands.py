@@ -32,6 +32,7 @@ COMMANDS = {
     "parse": Entry("rackwright.cli.parse", "What one tool's raw output says."),
     "judge": Entry("rackwright.cli.judge", "The verdict on a run folder, anew."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
+    "nics": Entry("rackwright.cli.nics", "Network interfaces of an EC2 type, by card and device index."),
     "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),
     "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, fault, ssh."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),

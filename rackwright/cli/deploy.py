@@ -24,11 +24,12 @@ from rackwright.errors import (
 )
 from rackwright.plan.model import Plan
 from rackwright.provision import jobs
+from rackwright.provision.aws.identity import require_accounts
 from rackwright.provision.keys import login_public_key
 from rackwright.provision.onprem.failures import ANOTHER_MACHINE
 from rackwright.provision.operate import Operation, operate
 from rackwright.provision.places import Folders
-from rackwright.provision.stacks import chosen
+from rackwright.provision.stacks import chosen, zones
 from rackwright.render.boot import seeds
 
 if TYPE_CHECKING:
@@ -164,11 +165,13 @@ def consent(question: str, *, yes: bool) -> None:
 def run(operation: Operation, prepared: Prepared, console: Console) -> int:
     """Run an operation on every chosen stack, print the answer, and return the exit code."""
     reports = []
+    require_accounts(zones(prepared.plan, prepared.stacks))
     if prepared.plan.undelivered and operation in (Operation.UP, Operation.PREVIEW):
         console.message(_undelivered(prepared.plan))
-    if operation in (Operation.UP, Operation.PREVIEW):
+    if operation is not Operation.REFRESH:
         jobs.note(prepared.plan, prepared.folders.state, console.message)
-    for name in prepared.stacks:
+    backwards = operation is Operation.DESTROY
+    for name in reversed(prepared.stacks) if backwards else prepared.stacks:
         console.message(f"{name}: {operation.value}")
         reports.append(operate(operation, name, prepared.plan, prepared.folders, console.message))
     console.result(_document(operation, reports), "\n".join(map(_text, reports)))
@@ -195,7 +198,6 @@ def _document(operation: Operation, reports: Sequence[Report]) -> dict[str, Json
 
 
 def _entry(report: Report) -> Json:
-    outputs = report.outputs.model_dump(mode="json", by_alias=True) if report.outputs else None
     return {
         "changes": [asdict(change) for change in report.changes],
         "resources": dict(sorted(report.resources.items())),
@@ -204,8 +206,9 @@ def _entry(report: Report) -> Json:
             for one in report.failures
         ],
         "held": report.held,
+        "orphans": report.orphans,
         "not_run": report.not_run,
-        "outputs": outputs,
+        "outputs": report.outputs,
     }
 
 
@@ -215,9 +218,8 @@ def _text(report: Report) -> str:
     lines = [f"{report.name}: {_counted(len(report.changes), 'change') if report.changes else 'no changes'}"]
     lines += [f"  {change}" for change in report.changes]
     lines += [f"  {slot}: held: {reason}" for slot, reason in report.held.items()]
-    if report.outputs:
-        on = sum(host.state == "on" for host in report.outputs.hosts.values())
-        lines.append(f"  {on} of {len(report.outputs.hosts)} hosts on")
+    lines += [f"  {instance}: fills no slot: {reason}" for instance, reason in report.orphans.items()]
+    lines += [f"  {report.standing}"] if report.standing else []
     return "\n".join(lines)
 
 

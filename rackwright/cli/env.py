@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rackwright.cli import frame
+from rackwright.cli import emulated, frame
 from rackwright.cli.deploy import prepare
 from rackwright.errors import GOOD
 from rackwright.provision.places import environment, install_plugin
@@ -27,9 +27,10 @@ def command(console: Console, spec: Path, *, stack: str) -> int:
     """Print the environment in which a plain `pulumi` works in the stack folders of SPEC."""
     prepared = prepare(spec, stack)
     install_plugin(prepared.folders.state)
-    wanted = environment(prepared.plan, prepared.folders.state)
+    unset, cloud = emulated.exports(prepared.plan.cluster.name)
+    wanted = environment(prepared.plan, prepared.folders.state) | cloud
     # The engine would prefer it to the file.
-    lines = ["unset PULUMI_CONFIG_PASSPHRASE"]
+    lines = [f"unset {name}" for name in ("PULUMI_CONFIG_PASSPHRASE", *unset)]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in wanted.items()]
     console.result({"schema": SCHEMA, "environment": wanted}, "\n".join(lines))
     return GOOD

@@ -126,6 +126,7 @@ def lab_status(console: Console, lab: str) -> int:
         "cluster": places.cluster if places else None,
         "up": now is not None,
         "labd": now is not None and now.labd,
+        "emulator": now.emulator if now else None,
         **_now(now),
     }
     console.result(document, _status_text(lab, now))
@@ -143,10 +144,17 @@ def _status_text(lab: str, now: Status | None) -> str:
     if now is None:
         return f"no lab of {lab} is up"
     width = max((len(host.name) for host in now.hosts), default=0)
-    lines = [f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.role}" for host in now.hosts]
+    lines = [
+        f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.instance or host.role}"
+        for host in now.hosts
+    ]
     lines += lab_fault.lines(now.faults)
     if not now.labd:
         lines.append("labd is dead: no BMC can do anything; `rackwright lab up` starts it again")
+    if now.emulator is False:
+        lines.append(
+            "the AWS emulator is dead: no instance comes or goes; `rackwright lab up` starts it again"
+        )
     return "\n".join(lines)
 
 

@@ -116,7 +116,7 @@ def _declare(fault: Fault) -> None:
     metavar = fault.kind.upper()
     plant.__doc__ = f"On {metavar}: {fault.does}.\n\nA verdict shows: {fault.shows}."
     argument = click.argument("subject", metavar=metavar)
-    example = f"rackwright lab fault {fault.name} node-002"
+    example = f"rackwright lab fault {fault.name} {subjects.EXAMPLES[fault.kind]}"
     frame.command(fault.name, group=command, example=example)(_lab_option(argument(plant)))
 
 
@@ -173,7 +173,7 @@ def _unknown_subject(fault: Fault, world: World, subject: str) -> UsageError:
         f"{fault.name} cannot be planted there",
         where=f"rackwright lab fault {fault.name}",
         got=subject,
-        expected=f"a {fault.kind}: {', '.join(names)}",
+        expected=f"a {fault.kind}: {', '.join(names) or 'this lab has none'}",
         hint=f"did you mean `{near[0]}`?" if near else "",
     )
 

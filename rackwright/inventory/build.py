@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.inventory.model import Absence, Absent, Host, Inventory, SlurmDuty, SlurmPart
+from rackwright.inventory.zone import NO_INSTANCE
 from rackwright.plan.model import OnpremSitePlan
 from rackwright.plan.stacks import MAINTENANCE, host_set_name
 
@@ -13,19 +14,18 @@ if TYPE_CHECKING:
 
     from rackwright.inventory.keys import Judged
     from rackwright.plan.model import Plan, PoolPlan, SitePlan, Slot
-    from rackwright.plan.observed import HostKey
+    from rackwright.plan.observed import ObservedSlot
 
 MANAGEMENT = "management"
-"""The network that ssh uses."""
+"""The network that ssh uses; of an instance whose address EC2 gave, that address alone."""
 
 
 def expected(plan: Plan) -> Iterator[tuple[str, Slot]]:
-    """Site and slot of the hosts whose consoles are read: delivered, and not held."""
+    """Site and slot of the hosts whose consoles are read: of a hall those delivered, and not held."""
     for pool in plan.pools.values():
-        if not isinstance(plan.sites[pool.site], OnpremSitePlan):
-            continue
+        hall = isinstance(plan.sites[pool.site], OnpremSitePlan)
         for slot in pool.slots.values():
-            if slot.asset and not slot.asset.maintenance:
+            if not hall or (slot.asset and not slot.asset.maintenance):
                 yield pool.site, slot
 
 
@@ -49,7 +49,7 @@ def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
     duties: dict[tuple[str, str], list[SlurmDuty]] = {}
     for scheduler, slurm in plan.slurm.items():
         for nodes in slurm.pools.values():
-            for slot in nodes.nodes:
+            for slot in (*nodes.nodes, *nodes.burst):
                 duties.setdefault((slot, scheduler), []).append(SlurmDuty.NODE)
         for slot in slurm.controllers:
             duties.setdefault((slot, scheduler), []).append(SlurmDuty.CONTROLLER)
@@ -62,21 +62,20 @@ def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
 
 
 def _entry(site: SitePlan, name: str, pool: PoolPlan, slot: Slot, judged: Judged) -> Host | Absent:
-    if not isinstance(site, OnpremSitePlan):
-        return _absent(pool, name, Absence.NOT_BUILT, "nothing here launches instances of a cloud yet")
-    if slot.asset is None:
-        return _absent(pool, name, Absence.UNDELIVERED, "the pool's asset file has no row for it")
-    if slot.asset.maintenance:
-        return _absent(pool, name, Absence.HELD, MAINTENANCE)
+    if isinstance(site, OnpremSitePlan):
+        if slot.asset is None:
+            return _absent(pool, name, Absence.UNDELIVERED, "the pool's asset file has no row for it")
+        if slot.asset.maintenance:
+            return _absent(pool, name, Absence.HELD, MAINTENANCE)
     fault = judged.faults.get(slot.name)
     if fault is None:
-        return _host(site, name, pool, slot, judged.observed.slots[slot.name].host_keys)
-    if slot.burst and fault.kind.waiting_helps:
-        return _absent(pool, name, Absence.ON_DEMAND, "filled on demand, and not seen so far")
+        return _host(site, name, pool, slot, judged.observed.slots[slot.name])
+    if slot.burst and (fault.kind.waiting_helps or fault.kind is NO_INSTANCE):
+        return _absent(pool, name, Absence.ON_DEMAND, "filled on demand, and not filled now")
     return Absent(
         site=pool.site,
         pool=name,
-        absence=Absence.NO_KEY,
+        absence=Absence.NO_INSTANCE if fault.kind is NO_INSTANCE else Absence.NO_KEY,
         code=fault.kind.code,
         reason=fault.kind.message,
         got=fault.got,
@@ -88,10 +87,10 @@ def _absent(pool: PoolPlan, name: str, absence: Absence, reason: str) -> Absent:
     return Absent(site=pool.site, pool=name, absence=absence, code="", reason=reason, got="", hint="")
 
 
-def _host(
-    site: OnpremSitePlan, name: str, pool: PoolPlan, slot: Slot, host_keys: tuple[HostKey, ...]
-) -> Host:
+def _host(site: SitePlan, name: str, pool: PoolPlan, slot: Slot, seen: ObservedSlot) -> Host:
+    addresses = slot.addresses or {MANAGEMENT: f"{seen.address}/32"}
     return Host(
+        kind=site.kind,
         site=pool.site,
         pool=name,
         platform=pool.platform,
@@ -99,12 +98,13 @@ def _host(
         roles=pool.roles,
         user=site.access.user,
         bastion=site.access.bastion,
-        address=slot.addresses[MANAGEMENT].partition("/")[0],
-        addresses=slot.addresses,
+        address=addresses[MANAGEMENT].partition("/")[0],
+        addresses=addresses,
         rails=slot.ports,
         rack=slot.position.rack if slot.position else None,
         unit=slot.position.unit if slot.position else None,
         host_set=host_set_name(name, slot.number),
         serial=slot.asset.serial if slot.asset else "",
-        host_keys=host_keys,
+        instance=seen.instance,
+        host_keys=seen.host_keys,
     )

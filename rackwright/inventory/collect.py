@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rackwright import paths
 from rackwright.inventory import store
 from rackwright.inventory.build import build, expected
-from rackwright.inventory.keys import judge
+from rackwright.inventory.keys import Judged, judge, placed, renewed
 from rackwright.inventory.logs import ConsoleLogs
-from rackwright.plan.model import OnpremSitePlan
+from rackwright.inventory.zone import opened
+from rackwright.plan.model import AwsSitePlan, OnpremSitePlan
 from rackwright.spec.references import locate
 
 if TYPE_CHECKING:
@@ -21,10 +22,18 @@ if TYPE_CHECKING:
     from rackwright.inventory.console import Reading
     from rackwright.inventory.keys import Acceptance
     from rackwright.inventory.model import Inventory
+    from rackwright.inventory.zone import Zone
     from rackwright.plan.model import Plan
     from rackwright.plan.observed import Observed
 
 POLL_SECONDS = 0.5
+
+
+class Consoles(Protocol):
+    """Consoles of one site."""
+
+    def read(self, host: str) -> Reading:
+        """What a host's console says of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +59,38 @@ def collect(plan: Plan, spec_folder: Path, wait: Wait, acceptance: Acceptance | 
         acceptance: of changed keys; none are accepted otherwise.
 
     Raises:
-        EnvironmentUnfit: what was stored before cannot be read.
+        EnvironmentUnfit: what was stored before cannot be read, or a zone cannot be asked.
         UsageError: a key is accepted that has not changed.
         OSError: what is known cannot be written.
     """
     file = paths.observed_file(plan.cluster.name)
-    observed = store.load(file, plan.cluster.name)
-    readings = _read_and_wait(plan, spec_folder, observed, wait)
+    stored = store.load(file, plan.cluster.name)
+    zones = _zones(plan)
+    instances = {slot: one for zone in zones.values() for slot, one in zone.instances.items()}
+    empty = {slot.name for site, slot in expected(plan) if site in zones} - instances.keys()
+    observed = renewed(stored, instances, empty)
+    logs: dict[str, Consoles] = {**_logs(plan, spec_folder), **zones}
+    readings = _read_and_wait(plan, logs, observed, wait)
     judged = judge(observed, readings, acceptance)
-    if judged.observed != observed:
-        store.save(file, judged.observed)
-    return build(plan, judged)
+    known = placed(judged.observed, instances)
+    if known != stored:
+        store.save(file, known)
+    return build(plan, Judged(known, judged.faults))
 
 
-def _read_and_wait(plan: Plan, spec_folder: Path, observed: Observed, wait: Wait) -> dict[str, Reading]:
-    logs = _logs(plan, spec_folder)
+def _zones(plan: Plan) -> dict[str, Zone]:
+    """Zones that have a pool, each asked once."""
+    used = {pool.site for pool in plan.pools.values()}
+    return {
+        name: opened(name, site, plan.cluster.name)
+        for name, site in plan.sites.items()
+        if isinstance(site, AwsSitePlan) and name in used
+    }
+
+
+def _read_and_wait(
+    plan: Plan, logs: Mapping[str, Consoles], observed: Observed, wait: Wait
+) -> dict[str, Reading]:
     readings = {slot.name: logs[site].read(slot.name) for site, slot in expected(plan)}
     pending = {
         slot.name: site
@@ -76,7 +102,7 @@ def _read_and_wait(plan: Plan, spec_folder: Path, observed: Observed, wait: Wait
 
 
 def _wait_for(
-    pending: dict[str, str], readings: dict[str, Reading], logs: Mapping[str, ConsoleLogs], wait: Wait
+    pending: dict[str, str], readings: dict[str, Reading], logs: Mapping[str, Consoles], wait: Wait
 ) -> None:
     """Read the logs of the pending (slot → site) again and again, until nothing is left to wait for."""
     deadline = time.monotonic() + wait.seconds

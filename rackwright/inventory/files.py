@@ -6,7 +6,7 @@
 | `ssh_config` | `ssh -F`: user, client key, jump host, strict checking |
 | `ansible.cfg` | `ANSIBLE_CONFIG`: this inventory, pipelining, one lasting connection per host |
 | `group_vars/all.yml` | the same ssh settings for ``ansible -i …/hosts.yml`` alone |
-| `group_vars/onprem.yml` | static variables, from `inventories/` of the checkout |
+| `group_vars/onprem.yml`, `group_vars/aws.yml` | static variables, from `inventories/` of the checkout |
 | `hosts.yml` | the hosts; absent ones are listed with their reason and are no hosts to Ansible |
 | `inventory.json` | the same as one typed value |
 """
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Variables = Mapping[str, canonical.Json]
 
+STATIC = ("aws.yml", "onprem.yml")
+"""Variables by kind of site."""
 FORKS = 32
 """Hosts at once: one failure domain."""
 
@@ -44,13 +46,13 @@ def write(inventory: Inventory, folder: Path, client_key: Path) -> None:
     Raises:
         OSError: a file could not be written whole; it is then the old one.
     """
-    static = paths.repository() / "inventories" / "group_vars" / "onprem.yml"
+    static = paths.repository() / "inventories" / "group_vars"
     contents = {
         "known_hosts": known_hosts(inventory),
         "ssh_config": ssh_config(inventory, folder, client_key),
         "ansible.cfg": ansible_cfg(folder),
         "group_vars/all.yml": all_yml(folder),
-        "group_vars/onprem.yml": static.read_text(encoding="utf-8"),
+        **{f"group_vars/{name}": (static / name).read_text(encoding="utf-8") for name in STATIC},
         "inventory.json": canonical.dumps(inventory),
         "hosts.yml": hosts_yml(inventory),
     }
@@ -196,6 +198,7 @@ def _variables(host: Host) -> Variables:
         "rackwright_rack": host.rack,
         "rackwright_unit": host.unit,
         "rackwright_serial": host.serial,
+        "rackwright_instance": host.instance,
         "rackwright_addresses": host.addresses,
         "rackwright_rails": [port.model_dump(mode="json") for port in host.rails],
     }
@@ -211,7 +214,7 @@ def groups(inventory: Inventory) -> dict[str, list[str]]:
 
 
 def _groups_of(host: Host) -> Iterator[str]:
-    yield "onprem"
+    yield host.kind
     yield _group("site", host.site)
     yield _group("pool", host.pool)
     yield _group("unit", host.host_set)

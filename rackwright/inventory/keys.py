@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from rackwright.inventory.console import Reading
+    from rackwright.inventory.zone import Instance
     from rackwright.plan.observed import HostKey
 
 CHANGED = KeyFault(
@@ -85,6 +86,33 @@ def judge(observed: Observed, readings: Mapping[str, Reading], acceptance: Accep
     shared = _shared(known)
     taken = {slot: seen for slot, seen in known.items() if slot not in shared}
     return Judged(observed.model_copy(update={"slots": {**observed.slots, **taken}}), faults | shared)
+
+
+def renewed(observed: Observed, instances: Mapping[str, Instance], gone: Iterable[str]) -> Observed:
+    """What is known, for the instances that fill the slots now: another instance is another machine.
+
+    Its keys are new and nobody has to accept them: EC2, not the network, says which instance prints them.
+
+    Args:
+        observed: until now.
+        instances: slot → instance, over all zones.
+        gone: slots that no instance fills.
+    """
+    slots = {slot: seen for slot, seen in observed.slots.items() if slot not in set(gone)}
+    for slot, instance in instances.items():
+        if slot in slots and slots[slot].instance != instance.id:
+            del slots[slot]
+    return observed.model_copy(update={"slots": slots})
+
+
+def placed(observed: Observed, instances: Mapping[str, Instance]) -> Observed:
+    """What is known, with the instances whose keys are."""
+    known = {
+        slot: observed.slots[slot].model_copy(update={"instance": found.id, "address": found.address})
+        for slot, found in instances.items()
+        if slot in observed.slots
+    }
+    return observed.model_copy(update={"slots": {**observed.slots, **known}})
 
 
 def _differs(reading: Reading, stored: ObservedSlot | None) -> bool:

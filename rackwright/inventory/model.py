@@ -33,6 +33,8 @@ class SlurmPart(Model):
 class Host(Model):
     """A host whose keys are known."""
 
+    kind: Literal["onprem", "aws"]
+    """Of its site."""
     site: str
     pool: str
     platform: str
@@ -55,6 +57,9 @@ class Host(Model):
     host_set: str
     """The hosts that are reconciled together: a failure domain of at most 32."""
     serial: str
+    """Empty in the cloud."""
+    instance: str
+    """Id of the instance that fills the slot; empty on-prem."""
     host_keys: Annotated[tuple[HostKey, ...], Field(min_length=1)]
 
 
@@ -63,19 +68,19 @@ class Absence(StrEnum):
 
     NO_KEY = "no-key"
     """It should be there, and no trustworthy key of it is known: an error."""
-    NOT_BUILT = "not-built"
-    """Nothing here can launch it yet."""
+    NO_INSTANCE = "no-instance"
+    """No instance fills it, though it is to be always filled: an error."""
     HELD = "held"
     """In maintenance."""
     UNDELIVERED = "undelivered"
     """The factory has not delivered: there is no asset behind the slot."""
     ON_DEMAND = "on-demand"
-    """Filled when Slurm asks for it, and not seen so far."""
+    """Filled when Slurm asks for it, and not filled now."""
 
     @property
     def incomplete(self) -> bool:
         """Whether something that was asked for is missing."""
-        return self in (Absence.NO_KEY, Absence.NOT_BUILT)
+        return self in (Absence.NO_KEY, Absence.NO_INSTANCE)
 
 
 class Absent(Model):

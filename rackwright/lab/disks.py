@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab import parts
+from rackwright.lab.cloud import records
 from rackwright.lab.commands import run
 
 if TYPE_CHECKING:
@@ -18,9 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.lab.model import World
+    from rackwright.lab.places import Places
 
 MIB = 1 << 20
 _GIB = 1 << 30
+_FREED_WITHIN_S = 10.0
+_POLL_S = 0.05
 RESERVE_MIB = 512
 """Left to the machine: logs, state, evidence."""
 
@@ -31,15 +37,47 @@ def build(world: World) -> Iterator[str]:
     Raises:
         EnvironmentUnfit: no space for all that are missing (then none is made), or no file system.
     """
-    require_space(world)
-    for slot, disk in _missing(world).items():
+    require_space(world, len(_missing(world)))
+    for slot in _missing(world):
+        yield from build_one(world, slot)
+
+
+def build_one(world: World, slot: str) -> Iterator[str]:
+    """Make the disk of a host, where it is missing.
+
+    Raises:
+        EnvironmentUnfit: no file system.
+    """
+    disk = world.places.disk(slot)
+    if not disk.exists():
         _make(disk, world.disk_mib)
         yield f"disk of {slot}, {world.disk_mib} MiB"
 
 
-def require_space(world: World) -> None:
-    """Raise EnvironmentUnfit unless all missing disks fit at once."""
-    needed = len(_missing(world)) * (world.disk_mib * MIB)
+def remove(places: Places, slot: str) -> None:
+    """Remove a host's disk and its mount points, once the kernel has let go of it.
+
+    Raises:
+        EnvironmentUnfit: something still uses it.
+    """
+    disk, end = places.disk(slot), time.monotonic() + _FREED_WITHIN_S
+    while str(disk) in parts.backing_files().values():
+        if time.monotonic() > end:
+            raise EnvironmentUnfit("a disk is still in use", code="LAB025", where=str(disk))
+        time.sleep(_POLL_S)
+    disk.unlink(missing_ok=True)
+    shutil.rmtree(places.mounts(slot), ignore_errors=True)
+
+
+def missing(world: World) -> int:
+    """How many disks the hosts of a world lack, and the most instances of its clouds may take."""
+    clouds = sum(site.most_instances for site in world.cloud)
+    return len(_missing(world)) + max(0, clouds - len(records.read_all(world.places)))
+
+
+def require_space(world: World, disks: int) -> None:
+    """Raise EnvironmentUnfit unless that many more disks fit at once."""
+    needed = disks * (world.disk_mib * MIB)
     folder = _existing(world.places.lab)
     free = shutil.disk_usage(folder).free
     if needed and free < needed + RESERVE_MIB * MIB:
@@ -53,9 +91,8 @@ def require_space(world: World) -> None:
         )
 
 
-def _missing(world: World) -> dict[str, Path]:
-    disks = {host.slot: world.places.disk(host.slot) for host in world.hosts}
-    return {slot: disk for slot, disk in disks.items() if not disk.exists()}
+def _missing(world: World) -> list[str]:
+    return [host.slot for host in world.hosts if not world.places.disk(host.slot).exists()]
 
 
 def _existing(folder: Path) -> Path:

@@ -175,7 +175,7 @@ def wanted(world: World) -> Iterator[Lack]:
 
 def _space(world: World) -> Iterator[Lack]:
     try:
-        disks.require_space(world)
+        disks.require_space(world, disks.missing(world))
     except EnvironmentUnfit as full:
         yield Lack(full.code, full.message, f"{full.where}: {full.got}", full.expected, full.hint)
 
@@ -185,13 +185,14 @@ def _memory(world: World) -> Iterator[Lack]:
         return  # it has its memory
     lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     free_mib = next(int(words[1]) // _KIB_PER_MIB for words in lines if words[0] == "MemAvailable:")
-    needed_mib = _HOST_MIB * len(world.hosts) + _REST_MIB
+    hosts = len(world.hosts) + sum(site.most_instances for site in world.cloud)
+    needed_mib = _HOST_MIB * hosts + _REST_MIB
     if free_mib < needed_mib:
         yield Lack(
             code="LAB114",
             what="memory is short",
             got=f"{free_mib} MiB available",
-            expected=f"{needed_mib} MiB for {len(world.hosts)} hosts",
+            expected=f"{needed_mib} MiB for {hosts} hosts",
             hint="end something, or take a spec with fewer nodes",
             blocks=False,
         )

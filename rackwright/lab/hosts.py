@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from collections import defaultdict
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import cgroups, processes, supervisor, workbench
+from rackwright.lab.cloud import records
+from rackwright.lab.model import Host
 from rackwright.lab.processes import Process
 from rackwright.lab.supervisor import Machine
 from rackwright.render.boot import site_folder
@@ -23,7 +26,7 @@ from rackwright.render.boot import site_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.lab.model import World
+    from rackwright.lab.model import Chassis, World
 
 _ON_WITHIN_S = 60.0
 _OFF_WITHIN_S = 20.0
@@ -48,10 +51,15 @@ class Hosts:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._locks = {host.slot: threading.Lock() for host in world.hosts}
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def state(self, slot: str) -> State:
-        """Power of a host now."""
+        """Power of a host now.
+
+        Raises:
+            KeyError: no such host.
+        """
+        self.find(slot)
         running = self._supervisor(slot)
         if running is None:
             return State.OFF
@@ -106,16 +114,36 @@ class Hosts:
             else:
                 yield workbench.seen_by(running.pid, machine)
 
+    def find(self, slot: str) -> Chassis:
+        """A machine of a hall by its slot, or of the cloud by its instance id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        host = records.read(self._world.places, slot)
+        return host if host is not None else self._world.host(slot)
+
+    def forget(self, slot: str) -> None:
+        """A host is gone for good."""
+        self._locks.pop(slot, None)
+
     def _supervisor(self, slot: str) -> Process | None:
         return processes.read_pid_file(self._world.places.host_pid(slot))
 
     def machine(self, slot: str) -> Machine:
-        """Hardware of a host."""
-        host = self._world.host(slot)
+        """Hardware of a host.
+
+        Raises:
+            KeyError: no such host.
+        """
+        host, places = self.find(slot), self._world.places
+        hall = isinstance(host, Host)
+        own = places.seeds / slot if hall else records.seed(places, slot)
         return Machine(
-            places=self._world.places,
+            places=places,
             slot=slot,
-            shared_seed=site_folder(host.site),
+            seeds=(places.seeds / site_folder(host.site), own) if hall else (own,),
+            keep_modes=not hall,
             image=Path(self._world.image),
             console=Path(host.console),
             memory_mib=self._world.memory_mib,
@@ -124,7 +152,7 @@ class Hosts:
     def _start(self, slot: str) -> None:
         machine = self.machine(slot)
         self._end_rest(machine)
-        log = machine.places.logs / f"host.{slot}.log"
+        log = machine.places.host_log(slot)
         pid, said = processes.start(command_line(machine), log, _ON_WITHIN_S)
         threading.Thread(target=os.waitpid, args=(pid, 0), daemon=True).start()
         if said not in (supervisor.READY, supervisor.ALREADY_ON):
@@ -144,7 +172,7 @@ class Hosts:
         if running is not None:
             if processes.wait_gone([running], _OFF_WITHIN_S):
                 raise _does_not_end(slot, f"process {running.pid}")
-            supervisor.note(Path(self._world.host(slot).console), "plug pulled")
+            supervisor.note(Path(self.find(slot).console), "plug pulled")
 
     def _end_rest(self, machine: Machine) -> None:
         """Nothing of an earlier life may use the disk when the next one begins."""

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import disks, network, processes
+from rackwright.lab.cloud.instances import Instances
 from rackwright.lab.faults.planted import Faults
 from rackwright.lab.hosts import Hosts
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
-from rackwright.lab.protocol import Answer, NamedFault, Request, Verb
+from rackwright.lab.protocol import Answer, LaunchRefused, NamedFault, Request, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 MODULE = "rackwright.lab.labd"
 READY = "ready"
 ALREADY_RUNS = 75
-_LONGEST_REQUEST = 4096
+_LONGEST_REQUEST = 1 << 16
+"""User data is 16 KiB at most, a third more in base64."""
 _CONSOLE_BYTES = 65536
 _LOG = logging.getLogger("labd")
 
@@ -42,6 +44,7 @@ class Daemon:
     def __init__(self, world: World) -> None:
         self._world = world
         self._hosts = Hosts(world)
+        self._instances = Instances(world, self._hosts)
         self._faults = Faults(world, self._hosts)
         self._building = Lock()
         self._orders: dict[Verb, Callable[[str], None]] = {
@@ -55,6 +58,8 @@ class Daemon:
             Verb.LIST: lambda _: self._list(),
             Verb.BUILD: lambda _: Answer(text="\n".join(self.build())),
             Verb.CLEAR: lambda request: self._clear(request.fault),
+            Verb.LAUNCH: self._launch,
+            Verb.INSTANCES: lambda _: Answer(instances=self._instances.now()),
         }
 
     def answer(self, line: bytes) -> Answer:
@@ -64,6 +69,9 @@ class Daemon:
             return self._do(request)
         except KeyError as error:
             return Answer(error=f"no such host: {error.args[0]}")
+        except LaunchRefused as refused:
+            _LOG.warning("%s not launched, %s: %s", refused.where, refused.refusal, refused.got)
+            return Answer(error=refused.got, refusal=refused.refusal)
         except EnvironmentUnfit as error:
             _LOG.error("%s: %s: %s: %s", error.code, error.message, error.where, error.got)
             return Answer(error=f"{error.message}: {error.where}: {error.got}")
@@ -73,7 +81,11 @@ class Daemon:
     def build(self) -> list[str]:
         """Make what is missing of the world; what was missing is returned."""
         with self._building:
-            made = [*disks.build(self._world), *network.build(self._world)]
+            made = [
+                *disks.build(self._world),
+                *network.build(self._world),
+                *self._instances.build(),
+            ]
             self._faults.repair()
         return made
 
@@ -83,7 +95,11 @@ class Daemon:
         if request.verb is Verb.PLANT:
             _LOG.info("plant %s %s", request.fault, request.slot)
             return Answer(faults=(_named(self._faults.plant(request.fault, request.slot)),))
-        host = self._world.host(request.slot)
+        if request.verb is Verb.TERMINATE:
+            _LOG.info("terminate %s", request.slot)
+            self._instances.terminate(request.slot)
+            return Answer()
+        host = self._hosts.find(request.slot)
         if request.verb is Verb.CONSOLE:
             return Answer(text=_tail(Path(host.console)))
         if request.verb in self._orders:
@@ -95,7 +111,14 @@ class Daemon:
         return Answer(
             states={host.slot: self._hosts.state(host.slot) for host in self._world.hosts},
             faults=tuple(map(_named, self._faults.now())),
+            instances=self._instances.now(),
         )
+
+    def _launch(self, request: Request) -> Answer:
+        if request.launch is None:
+            raise ValueError(request)
+        _LOG.info("launch %s (%s)", request.launch.instance, request.launch.slot or "no slot")
+        return Answer(instances=(self._instances.launch(request.launch),))
 
     def _clear(self, name: str) -> Answer:
         _LOG.info("clear %s", name or "all faults")

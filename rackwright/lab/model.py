@@ -1,13 +1,15 @@
-"""The lab's world as a value: hosts, their BMCs and NICs, bridges, and the leg of the machine."""
+"""The lab's world as a value: hosts, their BMCs and NICs, bridges, the leg of the machine, and its clouds."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from rackwright.lab.places import LINK_NAME_LIMIT, Places
+from rackwright.lab.cloud.wire import Launch
+from rackwright.lab.places import LINK_NAME_LIMIT, ROUTER, Places
 from rackwright.spec.base import Model
 
 LinkName = Annotated[str, Field(min_length=1, max_length=LINK_NAME_LIMIT)]
@@ -24,23 +26,23 @@ class Nic(Model):
     """Line rate; 0 for as fast as it goes."""
 
 
-class Host(Model):
-    """A machine with its management controller."""
+class Chassis(Model):
+    """A machine with its cables, in a hall or in the cloud."""
 
-    slot: str
     number: int
-    """From 0, unique in the lab; names its cables."""
-    pool: str
+    """From 0, unique among its kind in the lab; names its cables."""
     site: str
-    roles: tuple[str, ...]
-    serial: str
-    uuid: str
-    bmc_address: str
-    bmc_port: int
     console: str
     """File that its console is written to."""
     nics: Annotated[tuple[Nic, ...], Field(min_length=1)]
     """The one that boots comes first."""
+    cables: ClassVar[str]
+    """How the names of its cables begin."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What labd calls it; unique in the lab."""
 
     @property
     def rails(self) -> tuple[Nic, ...]:
@@ -49,7 +51,43 @@ class Host(Model):
 
     def cable(self, nic: Nic) -> str:
         """The router's end of a cable."""
-        return f"h{self.number}.{nic.interface}"[:LINK_NAME_LIMIT]
+        return f"{self.cables}{self.number}.{nic.interface}"[:LINK_NAME_LIMIT]
+
+
+class Host(Chassis):
+    """A machine with its management controller."""
+
+    slot: str
+    pool: str
+    roles: tuple[str, ...]
+    serial: str
+    uuid: str
+    bmc_address: str
+    bmc_port: int
+    cables: ClassVar[str] = "h"
+
+    @property
+    def name(self) -> str:
+        """Its slot."""
+        return self.slot
+
+
+class CloudHost(Chassis):
+    """A machine that the cloud has launched; it is gone when that terminates it."""
+
+    launch: Launch
+    """What was asked for."""
+    cables: ClassVar[str] = "c"
+
+    @property
+    def name(self) -> str:
+        """Its instance id."""
+        return self.launch.instance
+
+    @property
+    def address(self) -> str:
+        """Its private address."""
+        return self.launch.interfaces[0].address
 
 
 class Segment(Model):
@@ -77,6 +115,64 @@ class Leg(Model):
     """Ranges behind the router."""
 
 
+class Rail(Model):
+    """A rail that machines of a pool have, whatever EC2 knows of it."""
+
+    interface: LinkName
+    segment: LinkName
+    rate_mbit: int
+
+
+class CloudPool(Model):
+    """What instances of one pool are, once they are launched."""
+
+    type: str
+    """Name of their platform."""
+    primary: LinkName
+    """The interface that has the private address."""
+    rails: tuple[Rail, ...]
+
+
+class Line(Model):
+    """The routed link between the halls and a cloud: a bridge at the halls' end, a cable to the cloud's."""
+
+    link: str
+    """Its name in the spec."""
+    bridge: Segment
+    """In the router of the halls, with that one's address."""
+    address: str
+    """The cloud's end, with prefix length."""
+    routes: tuple[str, ...]
+    """Ranges of the halls that the cloud reaches over it."""
+
+    @property
+    def cable(self) -> str:
+        """The cable's end in the bridge; the other end is named as the bridge."""
+        return f"{self.bridge.name}.far"
+
+
+class CloudSite(Model):
+    """A zone of the emulated cloud: a router of its own, with a subnet, rails, and the line to the halls."""
+
+    site: str
+    subnet: Segment
+    rails: tuple[Segment, ...]
+    line: Line
+    pools: dict[str, CloudPool]
+    most_instances: int
+    """More are refused for lack of capacity."""
+
+    @property
+    def router(self) -> str:
+        """Who its router is, among those that have a namespace; no slot has a dot in its name."""
+        return f"{ROUTER}.{self.site}"
+
+    @property
+    def segments(self) -> tuple[Segment, ...]:
+        """All its bridges."""
+        return (self.subnet, *self.rails)
+
+
 class World(Model):
     """All that a lab is made of."""
 
@@ -93,6 +189,7 @@ class World(Model):
     segments: tuple[Segment, ...]
     leg: Leg
     hosts: tuple[Host, ...]
+    cloud: tuple[CloudSite, ...] = ()
 
     @property
     def places(self) -> Places:
@@ -109,3 +206,19 @@ class World(Model):
             if host.slot == slot:
                 return host
         raise KeyError(slot)
+
+    @property
+    def ranges(self) -> tuple[Segment, ...]:
+        """Bridges of all sites, each with the range it carries."""
+        return (*self.segments, *(segment for site in self.cloud for segment in site.segments))
+
+    def cloud_site(self, name: str) -> CloudSite:
+        """The cloud of a site.
+
+        Raises:
+            KeyError: no such cloud.
+        """
+        for site in self.cloud:
+            if site.site == name:
+                return site
+        raise KeyError(name)

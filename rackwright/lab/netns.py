@@ -73,6 +73,10 @@ class Namespace:
         """Run `tc` in it."""
         return run("tc", *self._within, *words)
 
+    def nft(self, commands: str) -> str:
+        """Run commands of `nft` in it, all or none."""
+        return run("nsenter", f"--net={self.path}", "nft", commands)
+
     @property
     def _within(self) -> tuple[str, ...]:
         return ("-n", self.name) if self.name else ()

@@ -1,7 +1,8 @@
 """Make what is missing of a lab's networks, and nothing else.
 
-All bridges are in one router namespace, which alone forwards; every host has a namespace of its
-own; the machine's own namespace gets one link, the leg, and routes to the lab's ranges.
+All bridges of the halls are in one router namespace, which alone forwards; every host has a namespace
+of its own; the machine's own namespace gets one link, the leg, and routes to the lab's ranges. Each
+cloud has a router namespace too, joined to the first by the line of its link.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import os
 from typing import TYPE_CHECKING
 
 from rackwright.lab.commands import run
+from rackwright.lab.model import Host
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import MADE_NETNS_FOLDER, NETNS, ROUTER, run_root
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from rackwright.lab.model import Host, Nic, Segment, World
+    from rackwright.lab.model import Chassis, CloudSite, Line, Nic, Segment, World
     from rackwright.lab.netns import Link
 
+SUBNET = "subnet"
+"""The bridge of a cloud's instances, in the cloud's router."""
 LEG_INSIDE = "leg"
 """The router's end of the leg."""
 _BURST_KB, _LATENCY = 64, "1s"
@@ -34,15 +38,87 @@ def build(world: World) -> Iterator[str]:
         EnvironmentUnfit: the kernel or iproute2 refused something.
     """
     router = Namespace(world.places.netns(ROUTER))
+    yield from _router(router, world.segments)
+    yield from _bmc_addresses(world, router)
+    yield from _leg(world, router)
+    for site in world.cloud:
+        yield from _cloud(world, router, site)
+    have = router.links()
+    for host in world.hosts:
+        yield from _host(world, router, host, have)
+
+
+def _router(router: Namespace, segments: Iterable[Segment]) -> Iterator[str]:
     yield from _namespace(router)
     yield from _forwarding(router)
     have = router.links()
-    for segment in world.segments:
+    for segment in segments:
         yield from _bridge(router, segment, have.get(segment.name))
-    yield from _bmc_addresses(world, router)
-    yield from _leg(world, router)
-    for host in world.hosts:
-        yield from _host(world, router, host, have)
+
+
+def host(world: World, one: Chassis) -> Iterator[str]:
+    """Make what is missing of one host's networks, its router being there; as `build`."""
+    router = router_of(world, one)
+    yield from _host(world, router, one, router.links())
+
+
+def remove_host(world: World, one: Chassis) -> None:
+    """Take away a host's namespace and cables: at once, where the kernel would do so some time later."""
+    router, namespace = router_of(world, one), Namespace(world.places.netns(one.name))
+    there = router.links() if router.exists else {}
+    for nic in one.nics:
+        if one.cable(nic) in there:
+            router.ip("link", "del", one.cable(nic))
+    if namespace.exists:
+        run("ip", "netns", "del", namespace.name)
+    else:
+        namespace.path.unlink(missing_ok=True)
+
+
+def router_of(world: World, one: Chassis) -> Namespace:
+    """The router that a host's cables end in."""
+    who = ROUTER if isinstance(one, Host) else world.cloud_site(one.site).router
+    return Namespace(world.places.netns(who))
+
+
+def _cloud(world: World, router: Namespace, site: CloudSite) -> Iterator[str]:
+    far = Namespace(world.places.netns(site.router))
+    yield from _router(far, site.segments)
+    yield from _bridge(router, site.line.bridge, router.links().get(site.line.bridge.name))
+    yield from _line(router, far, site.line)
+    yield from _routes(router, site.line.bridge.name, site.line.address, [site.subnet.cidr])
+    yield from _routes(far, site.line.bridge.name, site.line.bridge.addresses[0], site.line.routes)
+
+
+def _line(router: Namespace, far: Namespace, line: Line) -> Iterator[str]:
+    """The cable of a link, both ends new: whether its port is switched on is a fault's to say."""
+    name, near, end = line.bridge.name, router.links().get(line.cable), far.links().get(line.bridge.name)
+    if near is None or end is None or near.master != name:
+        for where, half in ((router, line.cable), (far, name)):
+            if half in where.links():
+                where.ip("link", "del", half)
+        mtu = ("mtu", str(line.bridge.mtu))
+        router.ip(
+            *("link", "add", line.cable, *mtu, "type", "veth"),
+            *("peer", "name", name, *mtu, "netns", far.name),
+        )
+        for where, half in ((router, line.cable), (far, name)):
+            where.ip("link", "set", half, "alias", line.bridge.what, "gso_max_segs", "1", "up")
+        router.ip("link", "set", line.cable, "master", name)
+        end = None
+        yield line.bridge.what
+    if end is None or line.address not in end.addresses:
+        far.ip("addr", "replace", line.address, "dev", name)
+        if end is not None:
+            yield f"address {line.address} of {line.bridge.what}"
+
+
+def _routes(where: Namespace, link: str, gateway: str, cidrs: Iterable[str]) -> Iterator[str]:
+    have = where.routes()
+    for cidr in cidrs:
+        if (cidr, link) not in have:
+            where.ip("route", "replace", cidr, "via", gateway.partition("/")[0], "dev", link)
+            yield f"route {cidr} in {where.name}"
 
 
 def _namespace(namespace: Namespace) -> Iterator[str]:
@@ -117,25 +193,26 @@ def _plug_leg(world: World, router: Namespace, half: Link | None) -> None:
     router.ip("link", "set", name, "netns", str(os.getpid()))
 
 
-def _host(world: World, router: Namespace, host: Host, have: Mapping[str, Link]) -> Iterator[str]:
-    namespace = Namespace(world.places.netns(host.slot))
+def _host(world: World, router: Namespace, host: Chassis, have: Mapping[str, Link]) -> Iterator[str]:
+    namespace = Namespace(world.places.netns(host.name))
     yield from _namespace(namespace)
     inside = namespace.links()
-    mtus = {segment.name: segment.mtu for segment in world.segments}
+    segments = world.segments if isinstance(host, Host) else world.cloud_site(host.site).segments
+    mtus = {segment.name: segment.mtu for segment in segments}
     for nic in host.nics:
         near, far = have.get(host.cable(nic)), inside.get(nic.interface)
         if near is None or far is None or near.master != nic.segment:
             _cable(router, namespace, host, nic, mtus[nic.segment])
             near = far = None
-            yield f"cable {host.slot} {nic.interface}"
+            yield f"cable {host.name} {nic.interface}"
         for where, link, end in ((router, near, host.cable(nic)), (namespace, far, nic.interface)):
             if nic.rate_mbit and (link is None or not link.rate_mbit):
                 shape(where, end, nic.rate_mbit)
                 if link is not None:
-                    yield f"rate of {host.slot} {nic.interface}"
+                    yield f"rate of {host.name} {nic.interface}"
 
 
-def _cable(router: Namespace, namespace: Namespace, host: Host, nic: Nic, mtu: int) -> None:
+def _cable(router: Namespace, namespace: Namespace, host: Chassis, nic: Nic, mtu: int) -> None:
     """Both ends new: half a cable is none. Removing one end removes the other."""
     near = host.cable(nic)
     for where, name in ((router, near), (namespace, nic.interface)):
@@ -145,7 +222,7 @@ def _cable(router: Namespace, namespace: Namespace, host: Host, nic: Nic, mtu: i
         *("link", "add", near, "mtu", str(mtu), "type", "veth", "peer", "name", nic.interface),
         *("address", nic.mac, "mtu", str(mtu), "netns", namespace.name),
     )
-    router.ip("link", "set", near, "alias", f"{host.slot} {nic.interface}", "master", nic.segment, "up")
+    router.ip("link", "set", near, "alias", f"{host.name} {nic.interface}", "master", nic.segment, "up")
     namespace.ip("link", "set", nic.interface, "up")
 
 

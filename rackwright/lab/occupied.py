@@ -28,7 +28,7 @@ def ranges(world: World) -> Iterator[Lack]:
         for destination, link in Namespace().routes()
         if link != world.places.leg
     }
-    for segment in world.segments:
+    for segment in world.ranges:
         if not segment.cidr:
             continue
         wanted = IPv4Network(segment.cidr)

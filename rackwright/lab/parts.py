@@ -24,6 +24,7 @@ MODULES = (
     "rackwright.lab.supervisor",
     "rackwright.lab.bmc",
     "rackwright.lab.workbench",
+    "rackwright.lab.aws.emulator",
 )
 _MODULE_WITHIN = 9
 """Words of a command line, `unshare` or `nsenter` included, before the options."""
@@ -80,7 +81,7 @@ def find(places: Places) -> list[Part]:
 
 
 def own_processes(places: Places) -> Iterator[Part]:
-    """Daemon, supervisors, BMCs, and all that runs in the hosts."""
+    """Daemon, supervisors, BMCs, the EC2 emulator, and all that runs in the hosts."""
     seen: set[Process] = set()
     for part, whose in _lab_processes():
         if part.process and _names(whose) == _names(places):
@@ -98,7 +99,7 @@ def namesakes(places: Places) -> Iterator[Places]:
 
 
 def _lab_processes() -> Iterator[tuple[Part, Places]]:
-    """Daemons, supervisors and BMCs of all labs, with the lab each belongs to."""
+    """Daemons, supervisors, BMCs and emulators of all labs, with the lab each belongs to."""
     for pid in processes.all_pids():
         arguments = processes.arguments(pid)
         module = next((name for name in MODULES if name in arguments[:_MODULE_WITHIN]), "")

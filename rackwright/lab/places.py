@@ -93,6 +93,31 @@ class Places:
         return self.lab / "ca"
 
     @property
+    def cloud(self) -> Path:
+        """One folder an instance of the emulated cloud, as long as that is there."""
+        return self.lab / "cloud"
+
+    @property
+    def emulator(self) -> Path:
+        """The emulated AWS: configuration, and the journal of its calls."""
+        return self.lab / "aws"
+
+    @property
+    def emulator_config(self) -> Path:
+        """Addresses, types and credentials of the emulated AWS."""
+        return self.emulator / "emulator.json"
+
+    @property
+    def emulator_journal(self) -> Path:
+        """Calls that changed something."""
+        return self.emulator / "journal.jsonl"
+
+    @property
+    def emulator_pid(self) -> Path:
+        """The emulated AWS's process; locked as long as it lives."""
+        return self.run / "emulator.pid"
+
+    @property
     def seeds(self) -> Path:
         """The boot folder, filled by ``rackwright up``."""
         return self.state / "boot"
@@ -126,6 +151,10 @@ class Places:
     def host_pid(self, slot: str) -> Path:
         """A host's supervisor; locked as long as it lives."""
         return self.run / f"host.{slot}.pid"
+
+    def host_log(self, slot: str) -> Path:
+        """What a host's supervisor has to say."""
+        return self.logs / f"host.{slot}.log"
 
     def netns(self, who: str) -> str:
         """Name of a host's or the router's network namespace."""

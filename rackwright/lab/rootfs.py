@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path, PurePath
 
-_FILE_MODE = 0o644
+FILE_MODE = 0o644
+"""Where nothing says otherwise."""
 
 
 class UnsafeRoot(Exception):
@@ -34,7 +35,7 @@ class Content:
     """
 
     raw: bytes
-    mode: int = _FILE_MODE
+    mode: int = FILE_MODE
     owner: tuple[int, int] | None = None
 
 
@@ -74,7 +75,7 @@ def write(root: Path, path: PurePath, content: Content) -> None:
         new = f".{path.name}.new"
         with suppress(FileNotFoundError):
             os.unlink(new, dir_fd=folder)
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE, dir_fd=folder)
+        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE, dir_fd=folder)
         with os.fdopen(handle, "wb") as file:
             if content.owner is not None:
                 os.fchown(handle, *content.owner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from typing import TYPE_CHECKING
 
 from rackwright.lab import rootfs
@@ -12,12 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def lay(seeds: Iterable[Path], root: Path) -> int:
+def lay(seeds: Iterable[Path], root: Path, *, keep_modes: bool = False) -> int:
     """Copy seeds over a root, the later over the earlier.
 
     Args:
         seeds: folders; those that are not there are passed over.
         root: of the host.
+        keep_modes: whether files keep their modes; if not, all may read them.
 
     Returns:
         How many files were laid.
@@ -28,6 +30,7 @@ def lay(seeds: Iterable[Path], root: Path) -> int:
     count = 0
     for seed in seeds:
         for source in sorted(path for path in seed.rglob("*") if path.is_file()):
-            rootfs.write(root, source.relative_to(seed), Content(source.read_bytes()))
+            mode = stat.S_IMODE(source.stat().st_mode) if keep_modes else rootfs.FILE_MODE
+            rootfs.write(root, source.relative_to(seed), Content(source.read_bytes(), mode))
             count += 1
     return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.lab import cgroups, parts, processes, teardown
+from rackwright.lab.cloud import records
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
@@ -28,12 +29,20 @@ def clear(world: World) -> Iterator[str]:
     yield from _files(world)
 
 
+def _machines(world: World) -> list[str]:
+    """Hosts of the halls and of the cloud, as labd calls them."""
+    return [
+        *(host.name for host in world.hosts),
+        *(host.name for host in records.read_all(world.places)),
+    ]
+
+
 def _pid_files(world: World) -> dict[Path, Process | None]:
     """Every pid file of the lab's processes, with the one that lives."""
     places = world.places
-    files = [places.labd_pid]
-    for host in world.hosts:
-        files += [places.host_pid(host.slot), places.bmc_pid(host.slot)]
+    files = [places.labd_pid, places.emulator_pid]
+    files += [places.bmc_pid(host.slot) for host in world.hosts]
+    files += [places.host_pid(name) for name in _machines(world)]
     return {file: processes.read_pid_file(file) for file in files}
 
 
@@ -43,11 +52,11 @@ def _processes(world: World) -> Iterator[str]:
     for part in parts.own_processes(world.places):
         if part.module and part.process not in known and part.process and part.process.kill():
             yield str(part)
-    for host in world.hosts:
-        group = f"{world.places.cgroup}/{host.slot}"
-        if processes.read_pid_file(world.places.host_pid(host.slot)) is None and cgroups.members(group):
+    for name in _machines(world):
+        group = f"{world.places.cgroup}/{name}"
+        if processes.read_pid_file(world.places.host_pid(name)) is None and cgroups.members(group):
             cgroups.empty(group, seconds=20)
-            yield f"processes of {host.slot}"
+            yield f"processes of {name}"
 
 
 def _mounts_and_loops(world: World) -> Iterator[str]:
@@ -55,9 +64,9 @@ def _mounts_and_loops(world: World) -> Iterator[str]:
         run("umount", "--lazy", part.name)
         yield str(part)
     used = {
-        str(world.places.disk(host.slot))
-        for host in world.hosts
-        if processes.read_pid_file(world.places.host_pid(host.slot))
+        str(world.places.disk(name))
+        for name in _machines(world)
+        if processes.read_pid_file(world.places.host_pid(name))
     }
     backing = parts.backing_files()
     for part in parts.loops(world.places):
@@ -68,7 +77,8 @@ def _mounts_and_loops(world: World) -> Iterator[str]:
 
 def _namespaces(world: World) -> Iterator[str]:
     """Those of no host of the world, and the plain files that a reboot left."""
-    wanted = {world.places.netns(who) for who in (ROUTER, *(host.slot for host in world.hosts))}
+    routers = (ROUTER, *(site.router for site in world.cloud))
+    wanted = {world.places.netns(who) for who in (*routers, *_machines(world))}
     for part in parts.namespaces(world.places):
         if part.name not in wanted or not Namespace(part.name).exists:
             teardown.remove_namespace(part)
@@ -81,7 +91,7 @@ def _files(world: World) -> Iterator[str]:
     files = [file for file in places.run.glob("*.pid") if alive.get(file) is None]
     if alive[places.labd_pid] is None:
         files.append(places.socket)
-    disks = {places.disk(host.slot) for host in world.hosts}
+    disks = {places.disk(name) for name in _machines(world)}
     files += [file for file in places.disk("any").parent.glob("*") if file not in disks]
     for file in files:
         if file.exists():

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab.aws import run as emulated
+from rackwright.lab.cloud.instances import Instances
 from rackwright.lab.faults.planted import Faults
 from rackwright.lab.hosts import Hosts
 from rackwright.lab.model import World
 from rackwright.lab.protocol import Answer, LabdSilent, NamedFault, Request, Verb, ask
 
 if TYPE_CHECKING:
+    from rackwright.lab.cloud.wire import Instance
     from rackwright.lab.places import Places
 
 NO_ROLE = "compute"
@@ -20,13 +23,23 @@ NO_ROLE = "compute"
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """One host."""
+    """One host.
+
+    Args:
+        name: its slot; of an instance that has no slot its id.
+        pool: of the cluster.
+        role: of its pool.
+        site: where it is.
+        state: ``off``, ``booting`` or ``on``.
+        instance: its id in the cloud; None in a hall.
+    """
 
     name: str
     pool: str
     role: str
     site: str
     state: str
+    instance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +50,13 @@ class Status:
         labd: whether its daemon answers; without it no BMC can do anything.
         hosts: all of it.
         faults: that were planted and are not cleared.
+        emulator: whether its AWS runs; None where it has no cloud.
     """
 
     labd: bool
     hosts: tuple[HostStatus, ...]
     faults: tuple[NamedFault, ...] = ()
+    emulator: bool | None = None
 
 
 def status(places: Places) -> Status | None:
@@ -59,7 +74,11 @@ def status(places: Places) -> Status | None:
         HostStatus(host.slot, host.pool, ",".join(host.roles) or NO_ROLE, host.site, states[host.slot])
         for host in world.hosts
     )
-    return Status(answers, hosts, now.faults)
+    return Status(answers, (*hosts, *map(_instance, now.instances)), now.faults, emulated.alive(places))
+
+
+def _instance(one: Instance) -> HostStatus:
+    return HostStatus(one.slot or one.instance, one.pool, NO_ROLE, one.site, one.state, one.instance)
 
 
 def _now(world: World) -> tuple[bool, Answer]:
@@ -70,7 +89,11 @@ def _now(world: World) -> tuple[bool, Answer]:
         hosts = Hosts(world)
         states: dict[str, str] = {host.slot: hosts.state(host.slot) for host in world.hosts}
         faults = Faults(world, hosts).now()
-        return False, Answer(states=states, faults=tuple(NamedFault(one.name, one.subject) for one in faults))
+        return False, Answer(
+            states=states,
+            faults=tuple(NamedFault(one.name, one.subject) for one in faults),
+            instances=Instances(world, hosts).now(),
+        )
 
 
 def read_world(places: Places) -> World:

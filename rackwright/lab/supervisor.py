@@ -49,7 +49,8 @@ class Machine:
     Args:
         places: of the lab.
         slot: the host.
-        shared_seed: name of the boot folder that its site shares.
+        seeds: folders of the files it boots with, the later over the earlier; the last is its own.
+        keep_modes: whether those files have the modes that they have on the host.
         image: root of the image.
         console: file that the console is written to.
         memory_mib: at most.
@@ -57,7 +58,8 @@ class Machine:
 
     places: Places
     slot: str
-    shared_seed: str
+    seeds: tuple[Path, ...]
+    keep_modes: bool
     image: Path
     console: Path
     memory_mib: int
@@ -67,7 +69,8 @@ class Machine:
         return [
             *self.places.arguments(),
             f"--slot={self.slot}",
-            f"--shared-seed={self.shared_seed}",
+            *(f"--seed={folder}" for folder in self.seeds),
+            *(["--keep-modes"] if self.keep_modes else []),
             f"--image={self.image}",
             f"--console={self.console}",
             f"--memory-mib={self.memory_mib}",
@@ -77,12 +80,22 @@ class Machine:
     def parse(cls, arguments: Sequence[str]) -> Machine:
         """The machine of a command line."""
         parser = argparse.ArgumentParser(prog=MODULE, allow_abbrev=False)
-        for option in ("cluster", "state", "run", "slot", "shared-seed", "image", "console"):
+        for option in ("cluster", "state", "run", "slot", "image", "console"):
             parser.add_argument(f"--{option}", required=True)
+        parser.add_argument("--seed", type=Path, action="append", required=True)
+        parser.add_argument("--keep-modes", action="store_true")
         parser.add_argument("--memory-mib", type=int, required=True)
         read = parser.parse_args(arguments)
         places = Places(read.cluster, Path(read.state), Path(read.run))
-        return cls(places, read.slot, read.shared_seed, Path(read.image), Path(read.console), read.memory_mib)
+        return cls(
+            places=places,
+            slot=read.slot,
+            seeds=tuple(read.seed),
+            keep_modes=read.keep_modes,
+            image=Path(read.image),
+            console=Path(read.console),
+            memory_mib=read.memory_mib,
+        )
 
     @property
     def cgroup(self) -> str:
@@ -221,13 +234,12 @@ def _boot(machine: Machine, console: int) -> int:
 
 
 def _network_boot(machine: Machine, console: int) -> None:
-    seeds = [machine.places.seeds / machine.shared_seed, machine.places.seeds / machine.slot]
     try:
-        laid = seed.lay(seeds, machine.root)
+        laid = seed.lay(machine.seeds, machine.root, keep_modes=machine.keep_modes)
     except (rootfs.UnsafeRoot, OSError) as error:
         mark(console, f"boot seed not laid: {error}")
         return
-    if not seeds[-1].is_dir():
+    if not machine.seeds[-1].is_dir():
         mark(console, "no boot seed for this host: it boots without identity")
     else:
         mark(console, f"network boot: {laid} files of the boot seed")

@@ -1,4 +1,4 @@
-"""Bring a lab up: a plan in; networks, daemon and BMCs out, with all hosts as they were, at first off.
+"""Bring a lab up: a plan in; networks, daemon, BMCs and AWS out, with all hosts as they were, at first off.
 
 Every step looks at what is there and makes what is missing: the first run makes all, the next one
 verifies, a run after a crash repairs.
@@ -28,6 +28,8 @@ from rackwright.lab import (
     supervisor,
     teardown,
 )
+from rackwright.lab.aws import run as emulated
+from rackwright.lab.aws.types import instance_types
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
 from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
@@ -35,10 +37,11 @@ from rackwright.lab.world import world_of
 from rackwright.spec.references import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rackwright.catalogue.load import Catalogue
     from rackwright.lab.authority import Authority
+    from rackwright.lab.aws.emulation import InstanceType
     from rackwright.plan.model import Plan
     from rackwright.spec.credentials import Credentials
 
@@ -57,11 +60,13 @@ class Wanted:
         plan: of the cluster.
         spec: where it was read from.
         world: what the plan's machines are.
+        types: instance types of its cloud.
     """
 
     plan: Plan
     spec: Path
     world: World
+    types: Mapping[str, InstanceType]
 
     @classmethod
     def of(cls, plan: Plan, catalogue: Catalogue, spec: Path) -> Wanted:
@@ -72,7 +77,8 @@ class Wanted:
         """
         name = plan.cluster.name
         places = Places(name, paths.state(name), paths.run(name))
-        return cls(plan, spec, world_of(plan, catalogue, spec, image(), places))
+        world = world_of(plan, catalogue, spec, image(), places)
+        return cls(plan, spec, world, instance_types(catalogue))
 
 
 def image() -> Path:
@@ -178,6 +184,7 @@ def _make(wanted: Wanted) -> Iterator[str]:
     built = ask(places.socket, Request(Verb.BUILD), _BUILT_WITHIN_S).text
     yield from built.splitlines()
     yield from bmcs.start(world, signer.pem)
+    yield from emulated.start(world, wanted.plan, wanted.types)
 
 
 def _publish(wanted: Wanted) -> Authority:

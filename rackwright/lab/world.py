@@ -7,7 +7,6 @@ names, addresses of NICs or users; those reach a host by its boot seed. It is st
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import PlatformKind
 from rackwright.errors import NotProvisionable
+from rackwright.lab.cloud.sites import cloud_sites
+from rackwright.lab.fabric import mac, rail_segments, rate_mbit
 from rackwright.lab.model import Host, Leg, Nic, Segment, World
 from rackwright.spec.fabrics import Ethernet
 from rackwright.spec.references import locate
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.catalogue.load import Catalogue
+    from rackwright.lab.model import CloudSite
     from rackwright.lab.places import Places
     from rackwright.plan.model import Asset, OnpremSitePlan, Plan, PoolPlan, Slot
 
@@ -36,11 +38,10 @@ MEMORY_MIB = 1024
 BOOT_INTERFACE = "mgmt0"
 """Where the platform does not name the interface that boots."""
 _BRIDGE = {MANAGEMENT: "mgmt", BMC: "bmc"}
-_MBIT = {"m": 1, "g": 1000}
 
 
 def world_of(plan: Plan, catalogue: Catalogue, spec: Path, image: Path, places: Places) -> World:
-    """All machines of a plan's halls, with their BMCs, and the networks between them.
+    """All machines of a plan's halls, with their BMCs, the networks between them, and the empty clouds.
 
     Args:
         plan: the plan.
@@ -54,7 +55,8 @@ def world_of(plan: Plan, catalogue: Catalogue, spec: Path, image: Path, places: 
     """
     halls = {name: site for name, site in sorted(plan.sites.items()) if site.kind == "onprem"}
     _refuse_other_machines(plan, catalogue, spec)
-    rails = _rail_segments(plan)
+    rails = rail_segments(plan, {name: pool for name, pool in plan.pools.items() if pool.site in halls})
+    cloud = tuple(cloud_sites(plan, spec))
     return World(
         cluster=plan.cluster.name,
         state=str(places.state),
@@ -64,8 +66,9 @@ def world_of(plan: Plan, catalogue: Catalogue, spec: Path, image: Path, places: 
         disk_mib=DISK_MIB,
         memory_mib=MEMORY_MIB,
         segments=(*_hall_segments(plan.cluster.name, halls), *rails.values()),
-        leg=_leg(halls),
+        leg=_leg(halls, cloud),
         hosts=tuple(_hosts(plan, halls, rails, spec, places)),
+        cloud=cloud,
     )
 
 
@@ -92,7 +95,7 @@ def _hall_segments(cluster: str, halls: dict[str, OnpremSitePlan]) -> Iterator[S
             yield Segment(
                 name=_hall_segment(number, network),
                 what=f"{name} {network}",
-                mac=_mac(cluster, name, network),
+                mac=mac(cluster, name, network),
                 mtu=plan.mtu,
                 cidr=plan.cidr,
                 addresses=(f"{plan.gateway}/{prefix}",),
@@ -103,28 +106,12 @@ def _hall_segment(number: int, network: str) -> str:
     return f"{_BRIDGE[network]}{number}"
 
 
-def _rail_segments(plan: Plan) -> dict[tuple[str, int], Segment]:
-    """One bridge for each rail, without an address of the router: rails lead nowhere else."""
-    found: dict[tuple[str, int], Segment] = {}
-    ports = (port for pool in plan.pools.values() for slot in pool.slots.values() for port in slot.ports)
-    for port in ports:
-        fabric = plan.fabrics[port.fabric]
-        if isinstance(fabric, Ethernet) and (port.fabric, port.rail) not in found:
-            found[port.fabric, port.rail] = Segment(
-                name=f"rail{len(found)}",
-                what=f"{port.fabric} rail {port.rail}",
-                mac=_mac(plan.cluster.name, port.fabric, str(port.rail)),
-                mtu=fabric.mtu,
-                cidr=str(IPv4Network(port.address, strict=False)) if port.address else "",
-            )
-    return found
-
-
-def _leg(halls: dict[str, OnpremSitePlan]) -> Leg:
+def _leg(halls: dict[str, OnpremSitePlan], cloud: tuple[CloudSite, ...]) -> Leg:
     """The machine's own place: in the first hall's management network, the rest by its router."""
     first, *_ = halls.values()
     network = IPv4Network(first.networks[MANAGEMENT].cidr)
     routes = [hall.networks[name].cidr for hall in halls.values() for name in (MANAGEMENT, BMC)]
+    routes += [site.subnet.cidr for site in cloud]
     return Leg(
         segment=_hall_segment(0, MANAGEMENT),
         address=f"{network[CONTROLLER]}/{network.prefixlen}",
@@ -182,13 +169,7 @@ def _rail_nics(plan: Plan, slot: Slot, rails: dict[tuple[str, int], Segment]) ->
         if isinstance(fabric, Ethernet) and port.interface is not None:
             yield Nic(
                 interface=port.interface,
-                mac=_mac(plan.cluster.name, slot.name, port.interface),
+                mac=mac(plan.cluster.name, slot.name, port.interface),
                 segment=rails[port.fabric, port.rail].name,
-                rate_mbit=int(fabric.speed[:-1]) * _MBIT[fabric.speed[-1]],
+                rate_mbit=rate_mbit(fabric),
             )
-
-
-def _mac(*words: str) -> str:
-    """A locally administered unicast MAC, always the same for the same words."""
-    digest = hashlib.sha256("\0".join(words).encode()).digest()
-    return ":".join(f"{byte:02x}" for byte in (0x02, *digest[:5]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rackwright import __version__
 from rackwright.errors import SpecInvalid
 from rackwright.plan import wiring
+from rackwright.plan.aws import access_stacks, compute_stacks, network_stacks
 from rackwright.plan.fabric.fabrics import fabrics
 from rackwright.plan.hardware import hardware
 from rackwright.plan.limits import not_planned, not_provisionable, uncabled
@@ -23,8 +24,8 @@ from rackwright.plan.model import (
 )
 from rackwright.plan.ranges import fold
 from rackwright.plan.seating import room, seat
-from rackwright.plan.sites import missing_networks, site_plans
-from rackwright.plan.slots import PoolGround, site_ranges, slots, strange_bmc_addresses
+from rackwright.plan.sites import missing_networks, site_plans, site_ranges
+from rackwright.plan.slots import PoolGround, slots, strange_bmc_addresses
 from rackwright.plan.slurm import ambiguous, schedulers
 from rackwright.plan.stacks import onprem_stacks
 from rackwright.plan.totals import totals
@@ -105,7 +106,12 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
     spec, cabling = loaded.spec, cabled.plans()
     sites = site_plans(spec, seating.halls)
     pools = _pools(loaded, nodes, seating, lock)
-    stacks = onprem_stacks(sites, pools)
+    stacks = StacksPlan(
+        onprem=onprem_stacks(sites, pools),
+        aws_network=network_stacks(spec, pools),
+        aws_access=access_stacks(spec, pools),
+        aws_compute=compute_stacks(spec, pools),
+    )
     return Plan(
         origin=Origin(
             spec_sha256=loaded.spec_sha256,
@@ -118,10 +124,11 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
         backend=spec.state.backend,
         secrets=spec.state.secrets,
         sites=sites,
+        links=dict(sorted(spec.links.items())),
         pools=pools,
         fabrics=dict(sorted(spec.fabrics.items())),
         cabling=cabling,
-        stacks=StacksPlan(onprem=stacks),
+        stacks=stacks,
         slurm=schedulers(spec, catalogue, pools),
         totals=totals(sites, pools, stacks, None if uncabled(spec, cabling) else cabling),
         not_planned=not_planned(spec, pools, catalogue, cabling),
@@ -155,6 +162,7 @@ def _pool(ground: PoolGround, made: dict[str, Slot]) -> PoolPlan:
         accelerator=platform.accelerator,
         power_kw_per_node=platform.power_kw,
         units_per_node=platform.units,
+        nics=ground.hardware.nics,
         slots=made,
     )
 

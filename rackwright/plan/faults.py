@@ -8,6 +8,7 @@ FIGURE_UNKNOWN = "PLAT003"
 PORTS_UNCLEAR = "PORT001"
 PORTS_TOO_FEW = "PORT002"
 PORTS_SPEAK_OTHERWISE = "PORT003"
+NO_NIC_PLAN = "NIC001"
 FABRIC_IN_TWO_SITES = "FAB001"
 NO_SUCH_TREE = "FAB004"
 TREE_MOVES = "FAB005"
@@ -33,6 +34,7 @@ CODES = {
     PORTS_UNCLEAR: "it is not clear which ports of a platform go to a fabric",
     PORTS_TOO_FEW: "a platform has fewer ports than a fabric is given",
     PORTS_SPEAK_OTHERWISE: "a platform's ports do not speak a fabric's kind",
+    NO_NIC_PLAN: "network cards of an EC2 type that do not take a scheme, or are not known well enough",
     FABRIC_IN_TWO_SITES: "a fabric with cables is used in several sites",
     NO_SUCH_TREE: "no fat tree of these switches carries the endpoints as asked",
     TREE_MOVES: "a fat tree whose switches are already cabled otherwise",

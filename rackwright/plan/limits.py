@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.plan.aws import NODES, subnet_of, zones
 from rackwright.spec.fabrics import Efa, FatTree
 from rackwright.spec.sites import AwsSite
 from rackwright.spec.storage import FsxLustre, Lustre
@@ -52,12 +53,8 @@ def uncabled(spec: ClusterSpec, cabling: Mapping[str, CablingPlan]) -> list[str]
 def _by_spec(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[str]:
     if any(pool.power_kw_per_node is None for pool in pools.values()):
         yield "power_kw"
-    if any(isinstance(site, AwsSite) for site in spec.sites.values()):
-        yield "resources"
     if spec.storage:
         yield "storage"
-    if any(isinstance(fabric, Efa) for fabric in spec.fabrics.values()):
-        yield "nics"
 
 
 def not_provisionable(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple[str, ...]:
@@ -67,22 +64,33 @@ def not_provisionable(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> tuple
     """
     return tuple(
         f"{part}: {reason}"
-        for parts in (_sites(spec), _pools(spec, pools), _fabrics(spec), _storage(spec))
+        for parts in (_sites(spec, pools), _links(spec), _pools(spec, pools), _fabrics(spec), _storage(spec))
         for part, reason in parts
     )
 
 
-def _sites(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
-    for name, site in sorted(spec.sites.items()):
-        if isinstance(site, AwsSite):
-            yield f"sites.{name}", "this release has no stacks for AWS; nothing in this zone is built"
+def _sites(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[tuple[str, str]]:
+    for name, site in zones(spec, pools):
+        if subnet_of(site) is None:
+            yield f"sites.{name}.vpc.subnets", f"none of the subnets is called {NODES}; no node is launched"
+
+
+def _links(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
+    for name, link in sorted(spec.links.items()):
+        if all(isinstance(spec.sites.get(end), AwsSite) for end in link.between):
+            yield (
+                f"links.{name}",
+                "this release joins no two zones; peering and its routes are to be made by hand",
+            )
 
 
 def _pools(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[tuple[str, str]]:
     for name, pool in pools.items():
-        if spec.sites[pool.site].kind == "aws":
-            continue
-        if pool.provisioning == "none":
+        if pool.provisioning == "ec2":
+            image = spec.images.get(pool.image)
+            if image is None or image.ami is None:
+                yield f"images.{pool.image}", f"it has no ami, and pool {name} cannot be launched without one"
+        elif pool.provisioning == "none":
             yield f"pools.{name}", f"{pool.platform} has no management controller; power its nodes on by hand"
         elif spec.pools[name].nodes.burst:
             yield (

@@ -11,12 +11,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.catalogue.model import Processors, SlurmHost
+from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
 from rackwright.plan.fabric.model import CablingPlan
+from rackwright.plan.nics import NicPlan
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
 from rackwright.spec.pools import Role
-from rackwright.spec.sites import Cooling
+from rackwright.spec.schedulers import BurstTimes
+from rackwright.spec.sites import Cooling, Link
 
 SCHEMA: Literal["rackwright/plan/1"] = "rackwright/plan/1"
 
@@ -70,11 +73,16 @@ class BmcPlan(Model):
     ca: str
 
 
-class AccessPlan(Model):
+class LoginPlan(Model):
     """How the controller reaches the hosts of a site."""
 
     user: str
     bastion: str | None
+
+
+class AccessPlan(LoginPlan):
+    """The same of a hall, with where its hosts' consoles are written."""
+
     console_logs: str
 
 
@@ -96,6 +104,9 @@ class AwsSitePlan(Model):
     account: str
     region: str
     zone_id: str
+    networks: dict[str, NetworkPlan]
+    """``management``: the subnet of the nodes; empty where the VPC is somebody else's."""
+    access: LoginPlan
 
 
 SitePlan = Annotated[OnpremSitePlan | AwsSitePlan, Field(discriminator="kind")]
@@ -132,7 +143,7 @@ class Slot(Model):
     """Network → address with prefix length."""
     ports: tuple[RailPort, ...]
     position: Position | None
-    """None in the cloud."""
+    """None in the cloud, where nobody knows it before launch."""
     asset: Asset | None
     """None in the cloud, and on-prem until the factory has delivered."""
     burst: bool
@@ -154,6 +165,8 @@ class PoolPlan(Model):
     accelerator: str | None
     power_kw_per_node: float | None
     units_per_node: int | None
+    nics: tuple[NicPlan, ...]
+    """Network interfaces that each node is launched with, the first one first; none on-prem."""
     slots: dict[str, Slot]
 
 
@@ -186,6 +199,9 @@ class StacksPlan(Model):
     """The slices of all stacks, by site."""
 
     onprem: dict[str, OnpremStack]
+    aws_network: dict[str, AwsNetworkStack]
+    aws_access: dict[str, AwsAccessStack]
+    aws_compute: dict[str, AwsComputeStack]
 
 
 class SlurmNodes(Model):
@@ -193,6 +209,8 @@ class SlurmNodes(Model):
 
     nodes: tuple[str, ...]
     """Slots that are always filled, in order."""
+    burst: tuple[str, ...] = ()
+    """Slots that Slurm fills on demand, in order."""
     awaited: tuple[str, ...]
     """Those of them that the factory has not delivered: known to Slurm, and given no job."""
     cpus: int | None
@@ -243,6 +261,8 @@ class SlurmPlan(Model):
     partitions: dict[str, SlurmPartition]
     units: dict[str, tuple[str, ...]]
     """Scalable unit → its slots: the leaves of the topology that jobs are placed by."""
+    burst: BurstTimes | None
+    """None where no slot is filled on demand."""
     spines: dict[str, tuple[str, ...]]
     """Switch above the units of each site; no job spans two of them."""
     qos: dict[str, SlurmQos]
@@ -274,6 +294,7 @@ class Plan(Model):
     backend: str
     secrets: str
     sites: dict[str, SitePlan]
+    links: dict[str, Link]
     pools: dict[str, PoolPlan]
     fabrics: dict[str, Fabric]
     cabling: dict[str, CablingPlan]

@@ -48,6 +48,10 @@ class ObservedSlot(Model):
 
     host_keys: tuple[HostKey, ...]
     """As the host printed them on its console."""
+    instance: str = ""
+    """Id of the instance that did; empty on-prem."""
+    address: str = ""
+    """Private, as EC2 gave it; empty on-prem."""
     replaced: tuple[ReplacedKeys, ...] = ()
     """Oldest first."""
 

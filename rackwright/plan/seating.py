@@ -39,8 +39,6 @@ NO_SWITCHES: Mapping[str, Sequence[Standing]] = MappingProxyType({})
 _IDENTITY = "a slot's rack, addresses and cables are its identity (design §4)"
 _VPC_MOST = 5 * (1 << 16)
 """Addresses of five /16, the most a VPC has (EC2 quotas)."""
-_VPC_RESERVED = 5
-"""Addresses that AWS keeps of each subnet (VPC User Guide, subnet sizing)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +111,7 @@ def _most_slots(site: Site) -> tuple[int, str]:
     if isinstance(site, OnpremSite):
         return min((AddressRange.of(network.cidr).capacity, name) for name, network in site.networks.items())
     if isinstance(site.vpc, NewVpc):
-        ranges = [AddressRange.of(cidr) for cidr in site.vpc.cidrs]
-        return sum((1 << (32 - one.prefix)) - _VPC_RESERVED for one in ranges), "vpc"
+        return AddressRange.of(site.vpc.cidrs[0]).capacity, "vpc"
     return _VPC_MOST, "a VPC"
 
 
@@ -156,22 +153,29 @@ def _give_indexes(pools: Mapping[str, dict[int, Seat]]) -> None:
 
 def _outside(site_name: str, site: Site, pools: Mapping[str, Mapping[int, Seat]]) -> Iterator[Finding]:
     """Slots that a network made smaller has shut out."""
-    if not isinstance(site, OnpremSite):
-        return
+    ranges = node_ranges(site)
     last = max(
         ((seat_.index, name) for name, seats in pools.items() for seat_ in seats.values()), default=None
     )
     most, network = _most_slots(site)
-    if last is not None and last[0] >= most:
+    if network in ranges and last is not None and last[0] >= most:
+        where, cidr = ranges[network]
         yield Finding(
             code=faults.ADDRESS_OUTSIDE,
             message=f"slots of pool {last[1]} have addresses outside network {network}",
-            path=SpecPath() / "sites" / site_name / "networks" / network / "cidr",
-            got=site.networks[network].cidr,
+            path=SpecPath(("sites", site_name, *where)),
+            got=cidr,
             expected=f"a network that holds address {last[0] + RESERVED} from its base",
             hint="an address cannot move: keep the network as large as it was",
             source=_IDENTITY,
         )
+
+
+def node_ranges(site: Site) -> dict[str, tuple[tuple[str | int, ...], str]]:
+    """Network → where a site states its range, and the range."""
+    if isinstance(site, OnpremSite):
+        return {name: (("networks", name, "cidr"), one.cidr) for name, one in site.networks.items()}
+    return {"vpc": (("vpc", "cidrs", 0), site.vpc.cidrs[0])} if isinstance(site.vpc, NewVpc) else {}
 
 
 def _fill(

@@ -1,4 +1,4 @@
-"""Sites of the plan: networks with their gateways, racks with what they hold."""
+"""Sites of the plan: networks with their gateways, racks with what they hold, zones with their subnet."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from rackwright.plan.model import (
     AccessPlan,
     AwsSitePlan,
     BmcPlan,
+    LoginPlan,
     NetworkPlan,
     OnpremSitePlan,
     RackPlan,
     SitePlan,
 )
 from rackwright.plan.racks import WATTS
-from rackwright.spec.sites import OnpremSite
+from rackwright.spec.sites import VPC_MTU, AwsSite, NewVpc, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rackwright.plan.racks import Hall
     from rackwright.spec.cluster import ClusterSpec
+    from rackwright.spec.sites import Site
 
 
-NEEDED = ("bmc", "management")
+MANAGEMENT = "management"
+"""The network that hosts are reached on: of an instance that of its first interface."""
+NEEDED = ("bmc", MANAGEMENT)
 """Networks of every hall: one powers hosts on, the other reaches them."""
 
 
@@ -51,11 +55,35 @@ def _missing(name: str, site: OnpremSite, network: str) -> Finding:
 def site_plans(spec: ClusterSpec, halls: Mapping[str, Hall]) -> dict[str, SitePlan]:
     """Name → site."""
     return {
-        name: _hall(site, halls[name])
-        if isinstance(site, OnpremSite)
-        else AwsSitePlan(kind="aws", account=site.account, region=site.region, zone_id=site.zone_id)
+        name: _hall(site, halls[name]) if isinstance(site, OnpremSite) else _zone(site)
         for name, site in sorted(spec.sites.items())
     }
+
+
+def _zone(site: AwsSite) -> AwsSitePlan:
+    return AwsSitePlan(
+        kind="aws",
+        account=site.account,
+        region=site.region,
+        zone_id=site.zone_id,
+        networks={
+            name: NetworkPlan(cidr=cidr, gateway=AddressRange.of(cidr).gateway, mtu=VPC_MTU)
+            for name, cidr in node_networks(site).items()
+        },
+        access=LoginPlan(user=site.access.user, bastion=site.access.bastion),
+    )
+
+
+def node_networks(site: AwsSite) -> dict[str, str]:
+    """The subnet of a zone's nodes; none where it is somebody else's, whose addresses EC2 gives."""
+    return {MANAGEMENT: site.vpc.cidrs[0]} if isinstance(site.vpc, NewVpc) else {}
+
+
+def site_ranges(site: Site) -> dict[str, AddressRange]:
+    """Network → range of the addresses that the plan gives."""
+    if isinstance(site, OnpremSite):
+        return {name: AddressRange.of(network.cidr) for name, network in sorted(site.networks.items())}
+    return {name: AddressRange.of(cidr) for name, cidr in node_networks(site).items()}
 
 
 def _hall(site: OnpremSite, hall: Hall) -> OnpremSitePlan:

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
-from rackwright.plan.addresses import AddressRange
 from rackwright.plan.model import Position, RailPort, Slot
-from rackwright.spec.sites import OnpremSite
 from rackwright.spec.slots import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from rackwright.plan.addresses import AddressRange
     from rackwright.plan.hardware import Hardware
     from rackwright.plan.lock import Seat
     from rackwright.plan.model import PoolPlan
     from rackwright.spec.assets import Asset, AssetRow
     from rackwright.spec.pools import Pool
-    from rackwright.spec.sites import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +29,9 @@ class PoolGround:
     pool: Pool
     hardware: Hardware
     networks: Mapping[str, AddressRange]
-    """Of the site; empty in the cloud."""
+    """Of the site; empty in a VPC that is somebody else's."""
     rails: Mapping[str, tuple[AddressRange, ...]]
     """Fabric → network of each rail, for fabrics with addresses."""
-
-
-def site_ranges(site: Site) -> dict[str, AddressRange]:
-    """Network → range; EC2 gives addresses itself, so a zone has none."""
-    if not isinstance(site, OnpremSite):
-        return {}
-    return {name: AddressRange.of(network.cidr) for name, network in sorted(site.networks.items())}
 
 
 def slots(ground: PoolGround, seats: Mapping[int, Seat], assets: Mapping[str, Asset]) -> dict[str, Slot]:

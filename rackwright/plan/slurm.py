@@ -161,7 +161,7 @@ def schedulers(
 
 def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
     scheduler = ground.scheduler
-    units = {name: _units(ground.spec, name, pool) for name, pool in ground.computing.items()}
+    units = {name: _units(ground, name, pool) for name, pool in ground.computing.items()}
     return SlurmPlan(
         cluster=cluster,
         controllers=_controllers(ground),
@@ -174,6 +174,9 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
         units={unit: slots for found in units.values() for unit, slots in found.items()},
+        burst=scheduler.burst
+        if any(_on_demand(ground, pool) for pool in ground.computing.values())
+        else None,
         spines=_spines(ground, units),
         qos=_qos(scheduler),
         default_qos=scheduler.default_qos,
@@ -220,6 +223,7 @@ def _nodes(ground: _Ground, name: str, pool: PoolPlan) -> SlurmNodes:
     onprem = isinstance(ground.spec.sites[pool.site], OnpremSite)
     return SlurmNodes(
         nodes=tuple(slot.name for slot in static),
+        burst=tuple(slot.name for slot in _on_demand(ground, pool)),
         awaited=tuple(slot.name for slot in static if onprem and slot.asset is None),
         cpus=platform.cpus,
         processors=platform.processors,
@@ -238,6 +242,13 @@ def _static(pool: PoolPlan) -> Iterator[Slot]:
     return (slot for slot in pool.slots.values() if not slot.burst)
 
 
+def _on_demand(ground: _Ground, pool: PoolPlan) -> list[Slot]:
+    """Slots that Slurm fills; a hall's burst slots it cannot (`limits`), so they are no nodes of it."""
+    if isinstance(ground.spec.sites[pool.site], OnpremSite):
+        return []
+    return [slot for slot in pool.slots.values() if slot.burst]
+
+
 def _partitions(scheduler: Slurm) -> dict[str, SlurmPartition]:
     only = len(scheduler.partitions) == 1
     return {
@@ -246,11 +257,11 @@ def _partitions(scheduler: Slurm) -> dict[str, SlurmPartition]:
     }
 
 
-def _units(spec: ClusterSpec, name: str, pool: PoolPlan) -> dict[str, tuple[str, ...]]:
+def _units(ground: _Ground, name: str, pool: PoolPlan) -> dict[str, tuple[str, ...]]:
     """Slots of a pool by scalable unit; a slot's number alone says which one is its own."""
-    size = unit_nodes(spec, pool)
+    size = unit_nodes(ground.spec, pool)
     units: dict[str, list[str]] = {}
-    for slot in _static(pool):
+    for slot in (*_static(pool), *_on_demand(ground, pool)):
         units.setdefault(f"{name}-su{(slot.number - 1) // size + 1:02d}", []).append(slot.name)
     return {unit: tuple(slots) for unit, slots in units.items()}
 
@@ -289,4 +300,4 @@ def _qos(scheduler: Slurm) -> dict[str, SlurmQos]:
 
 def _users(ground: _Ground) -> tuple[str, ...]:
     sites = (ground.spec.sites.get(site) for site in ground.scheduler.sites)
-    return tuple(sorted({site.access.user for site in sites if isinstance(site, OnpremSite)}))
+    return tuple(sorted({site.access.user for site in sites if site is not None}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.plan import aws
 from rackwright.plan.model import OnpremSitePlan, Totals
 from rackwright.plan.racks import WATTS
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rackwright.plan.fabric.model import CablingPlan
-    from rackwright.plan.model import OnpremStack, PoolPlan, SitePlan
+    from rackwright.plan.model import PoolPlan, SitePlan, StacksPlan
 
 BESIDE_HOST_SETS = 3
 """Resources of an `onprem` stack that are no host sets: the stack, its hall and their provider."""
@@ -20,7 +21,7 @@ BESIDE_HOST_SETS = 3
 def totals(
     sites: Mapping[str, SitePlan],
     pools: Mapping[str, PoolPlan],
-    stacks: Mapping[str, OnpremStack],
+    stacks: StacksPlan,
     cabling: Mapping[str, CablingPlan] | None,
 ) -> Totals:
     """Add everything up.
@@ -28,7 +29,7 @@ def totals(
     Args:
         sites: all.
         pools: all.
-        stacks: slices of the stacks `onprem`.
+        stacks: slices of all stacks.
         cabling: of every cabled fabric; None where one of them cannot be counted.
     """
     return Totals(
@@ -36,7 +37,7 @@ def totals(
         accelerators=sum(len(pool.slots) * pool.accelerators_per_node for pool in pools.values()),
         racks=sum(len(site.racks) for site in sites.values() if isinstance(site, OnpremSitePlan)),
         power_kw=_power_kw(pools),
-        resources=_resources(sites, stacks),
+        resources=_resources(stacks),
         switches=None
         if cabling is None
         else sum(tier.switches for one in cabling.values() for tier in one.tiers),
@@ -64,8 +65,9 @@ def _power_kw(pools: Mapping[str, PoolPlan]) -> float | None:
     return watts / WATTS
 
 
-def _resources(sites: Mapping[str, SitePlan], stacks: Mapping[str, OnpremStack]) -> int | None:
-    """Pulumi resources of all stacks; None where a site needs stacks that are not there yet."""
-    if not all(isinstance(site, OnpremSitePlan) for site in sites.values()):
-        return None
-    return sum(len(stack.host_sets) + BESIDE_HOST_SETS for stack in stacks.values())
+def _resources(stacks: StacksPlan) -> int:
+    """Pulumi resources of all stacks: they grow with pools, and only on-prem with nodes."""
+    halls = sum(len(stack.host_sets) + BESIDE_HOST_SETS for stack in stacks.onprem.values())
+    networks = sum(map(aws.network_resources, stacks.aws_network.values()))
+    accesses = sum(map(aws.access_resources, stacks.aws_access.values()))
+    return halls + networks + accesses + sum(map(aws.compute_resources, stacks.aws_compute.values()))

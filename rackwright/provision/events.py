@@ -1,26 +1,34 @@
-"""The engine's events in, what they mean for hosts out: changes, drift, hosts as found, progress."""
+"""The engine's events in, what they mean for slots out: changes, drift, sets as found, progress."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from rackwright.provision.onprem.changes import changes, drift
-from rackwright.provision.onprem.model import HOST_SET, FoundSet, WantedSet
+from rackwright.errors import Failure
+from rackwright.provision.kinds import KINDS, model_or_none
+from rackwright.provision.notes import Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pulumi.automation import EngineEvent
-    from pulumi.automation.events import StepEventMetadata, StepEventStateMetadata
+    from pulumi.automation.events import DiagnosticEvent, StepEventMetadata, StepEventStateMetadata
 
-    from rackwright.provision.onprem.changes import Change
-    from rackwright.provision.onprem.model import FoundHost
+    from rackwright.provision.kind import Kind
+    from rackwright.spec.base import Model
 
 _TOUCHING = frozenset({"create", "update", "delete"})
 _READING = "refresh"
-_M = TypeVar("_M", FoundSet, WantedSet)
+_OPERATIONS = {
+    "create": ("", "there"),
+    "update": ("there", "changed"),
+    "replace": ("there", "replaced"),
+    "delete": ("there", "gone"),
+}
+"""What a step does to a resource that is no set: before, after."""
+_OURS_TO_HIDE = ("pulumi:", "rackwright:")
+"""Types of the engine, and of components, which are nothing by themselves."""
+RESOURCE_FAILED = "PULUMI005"
 
 
 class Watch:
@@ -37,14 +45,16 @@ class Watch:
         """What reading found to differ from what was known."""
         self.resources: dict[str, int] = {}
         """Operation → resources, as the engine counts them."""
+        self.failures: list[Failure] = []
+        """Resources other than sets that failed, with what the engine says of each."""
         self._tell = tell
-        self._sets: dict[str, FoundSet] = {}
+        self._sets: dict[str, tuple[Kind[Any, Any], Model]] = {}
         self._being_read: set[str] = set()
 
     @property
-    def hosts(self) -> dict[str, FoundHost]:
-        """Every host as last found; of a set that was not reached there is none."""
-        return {slot: host for found in self._sets.values() for slot, host in found.hosts.items()}
+    def sets(self) -> list[tuple[Kind[Any, Any], Model]]:
+        """Every set as last found; one that was not reached is not there."""
+        return list(self._sets.values())
 
     def take(self, event: EngineEvent) -> None:
         """Add one event."""
@@ -54,73 +64,89 @@ class Watch:
             self._ends(event.res_outputs_event.metadata)
         elif event.res_op_failed_event:
             self._ends(event.res_op_failed_event.metadata)
+        elif event.diagnostic_event:
+            self._says(event.diagnostic_event)
         elif event.summary_event:
             self.resources = {_value(op): n for op, n in event.summary_event.resource_changes.items()}
 
     def _begins(self, step: StepEventMetadata) -> None:
-        if step.type != HOST_SET:
-            return
-        operation = _value(step.op)
-        if operation == _READING:
+        kind, operation = KINDS.get(step.type), _value(step.op)
+        if kind is None:
+            self._other(step, operation)
+        elif operation == _READING:
             self._being_read.add(step.urn)
         elif operation in _TOUCHING:
-            found, wanted = _found(step.old), _wanted(step.new)
-            self._note(step, operation, changes(found.hosts if found else {}, wanted.hosts if wanted else {}))
+            found, wanted = _found(kind, step.old), _wanted(kind, step.new)
+            self._note(kind, step, operation, kind.changes(found, wanted))
 
-    def _note(self, step: StepEventMetadata, operation: str, differing: list[Change]) -> None:
+    def _other(self, step: StepEventMetadata, operation: str) -> None:
+        """A step of a resource of the cloud; a replacement is told once, though it has three steps."""
+        if operation in _OPERATIONS and not step.type.startswith(_OURS_TO_HIDE):
+            before, after = _OPERATIONS[operation]
+            change = Change(_name(step.urn), step.type, before, after)
+            self.changes.append(change)
+            self._tell(f"  {change}")
+
+    def _note(
+        self, kind: Kind[Any, Any], step: StepEventMetadata, operation: str, differing: list[Change]
+    ) -> None:
         self.changes += differing
         slots = len({change.slot for change in differing})
-        self._tell(f"  {_name(step)}: {operation}, {slots} host{'s' if slots != 1 else ''}")
+        self._tell(f"  {_name(step.urn)}: {operation}, {slots} {kind.noun}{'s' if slots != 1 else ''}")
 
     def _ends(self, step: StepEventMetadata) -> None:
         """A set's state after reading it, or after a step, a failed one too."""
-        found = _found(step.new) if step.type == HOST_SET else None
-        if found is None:
+        kind = KINDS.get(step.type)
+        found = _found(kind, step.new) if kind else None
+        if kind is None or found is None:
             return
         if step.urn in self._being_read:
             self._being_read.remove(step.urn)
-            self._read(step, found)
+            self._read(kind, step, found)
         elif _value(step.op) in _TOUCHING:
-            on = sum(host.power == "on" for host in found.hosts.values())
-            self._tell(f"  {_name(step)}: {on} of {len(found.hosts)} hosts on")
+            standing, of = kind.standing(found)
+            self._tell(f"  {_name(step.urn)}: {standing} of {of} {kind.noun}s on")
 
-    def _read(self, step: StepEventMetadata, found: FoundSet) -> None:
-        self._sets[step.urn] = found
-        before = _found(step.old)
-        drifted = drift(before.hosts, found.hosts) if before else []
+    def _read(self, kind: Kind[Any, Any], step: StepEventMetadata, found: Model) -> None:
+        self._sets[step.urn] = kind, found
+        before = _found(kind, step.old)
+        drifted = kind.drift(before, found) if before else []
         self.drift += drifted
         for change in drifted:
             self._tell(f"  found {change}")
 
-
-def host_sets(deployment: Mapping[str, Any] | None) -> Iterator[FoundSet]:
-    """The sets in the engine's exported state."""
-    for resource in (deployment or {}).get("resources", ()):
-        found = _model(FoundSet, resource.get("outputs")) if resource["type"] == HOST_SET else None
-        if found is not None:
-            yield found
-
-
-def _found(state: StepEventStateMetadata | None) -> FoundSet | None:
-    return _model(FoundSet, state.outputs) if state else None
+    def _says(self, told: DiagnosticEvent) -> None:
+        """An error of one resource; the last line of such is the engine's own, about the stack."""
+        if told.severity != "error" or not told.urn:
+            return
+        if _type(told.urn).startswith("pulumi:") or _type(told.urn) in KINDS:
+            return
+        says = " ".join(told.message.replace("<{%reset%}>", "").split())
+        hint = "mend the cause, then the same command goes on from here"
+        self.failures.append(Failure(_name(told.urn), RESOURCE_FAILED, says, hint))
 
 
-def _wanted(state: StepEventStateMetadata | None) -> WantedSet | None:
-    return _model(WantedSet, state.inputs) if state else None
+def resources(deployment: Mapping[str, Any] | None) -> Iterator[Change]:
+    """Resources of the cloud in the engine's exported state, each as it would be taken away."""
+    for one in (deployment or {}).get("resources", ()):
+        if one["type"] not in KINDS and not one["type"].startswith(_OURS_TO_HIDE):
+            yield Change(_name(one["urn"]), one["type"], *_OPERATIONS["delete"])
 
 
-def _model(kind: type[_M], values: Mapping[str, Any] | None) -> _M | None:
-    """A set, where there is one and it is of this version; the engine's own ``__…`` are not ours."""
-    try:
-        return kind.model_validate(
-            {name: value for name, value in (values or {}).items() if name[:2] != "__"}
-        )
-    except ValidationError:
-        return None
+def _found(kind: Kind[Any, Any], state: StepEventStateMetadata | None) -> Model | None:
+    return model_or_none(kind.found, state.outputs) if state else None
 
 
-def _name(step: StepEventMetadata) -> str:
-    return step.urn.rpartition("::")[2]
+def _wanted(kind: Kind[Any, Any], state: StepEventStateMetadata | None) -> Model | None:
+    return model_or_none(kind.wanted, state.inputs) if state else None
+
+
+def _name(urn: str) -> str:
+    return urn.rpartition("::")[2]
+
+
+def _type(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2]
 
 
 def _value(operation: object) -> str:

@@ -8,34 +8,36 @@ from __future__ import annotations
 
 import warnings
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pulumi.automation import CommandError, ConcurrentUpdateError, Deployment
 
 from rackwright import canonical
-from rackwright.errors import EnvironmentUnfit
+from rackwright.errors import EnvironmentUnfit, Failure
 from rackwright.plan.stacks import MAINTENANCE
 from rackwright.provision import engine_errors, locks
-from rackwright.provision.events import Watch, host_sets
+from rackwright.provision.events import Watch, resources
+from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.onprem import busy
-from rackwright.provision.onprem.changes import changes
-from rackwright.provision.onprem.hostset import failures_of
-from rackwright.provision.onprem.model import HOST_SET
-from rackwright.provision.onprem.outputs import outputs
 from rackwright.provision.report import Report
-from rackwright.provision.stacks import missing_input, open_stack
+from rackwright.provision.stacks import exported, missing_input, open_stack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rackwright.plan.model import Plan
-    from rackwright.provision.onprem.changes import Change
-    from rackwright.provision.onprem.model import FoundHost
+    from rackwright.provision.kind import Kind
+    from rackwright.provision.notes import Change
     from rackwright.provision.places import Folders
     from rackwright.provision.stacks import Open, StackName
+    from rackwright.spec.base import Model
 
     Tell = Callable[[str], None]
+    Sets: TypeAlias = Sequence[tuple[Kind[Any, Any], Model]]
+
+NO_INPUT = "UP011"
+"""A stack that reads the outputs of one that was never up."""
 
 
 class Operation(StrEnum):
@@ -75,12 +77,19 @@ def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders,
 
 
 def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Report:
-    lacking = missing_input(opened) if operation is Operation.PREVIEW else ""
-    if lacking:
+    lacking = missing_input(opened) if operation in (Operation.PREVIEW, Operation.UP) else ""
+    if lacking and operation is Operation.PREVIEW:
         return Report(opened.name, not_run=f"its input stack {lacking} was never up")
+    if lacking:
+        return Report(opened.name, failures=(_without_input(opened, lacking),))
     if operation is Operation.DESTROY:
         return _destroy(opened)
     return _reconcile(operation, opened, plan, Watch(tell))
+
+
+def _without_input(opened: Open, lacking: str) -> Failure:
+    hint = f"rackwright up SPEC --stack {lacking}, then this one"
+    return Failure(str(opened.name), NO_INPUT, f"its input stack {lacking} was never up", hint)
 
 
 def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> Report:
@@ -88,21 +97,47 @@ def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> 
     error = _run(operation, opened, watch)
     report.changes = tuple(_made(operation, watch, report.held))
     report.resources = watch.resources
-    hosts = watch.hosts if operation is Operation.PREVIEW else _settled(opened)
-    report.failures = tuple(failures_of(hosts))
-    if operation is not Operation.PREVIEW and hosts:
-        report.outputs = outputs(opened.name.site, hosts)
+    found = watch.sets if operation is Operation.PREVIEW else _settled(opened)
+    report.failures = (*watch.failures, *_failures(found))
+    if operation is not Operation.PREVIEW:
+        _note_outputs(report, opened, found)
     if error is not None and not report.failures:
         log = _log(opened, operation, error)
         report.failures = (engine_errors.failure(str(opened.name), error, log),)
     return report
 
 
+def _failures(found: Sets) -> Iterator[Failure]:
+    for kind, one in found:
+        yield from kind.failures(one)
+
+
+def _note_outputs(report: Report, opened: Open, found: Sets) -> None:
+    """Of sets from what was found, for a program that a failed set ends exports nothing."""
+    if found:
+        kind = found[0][0]
+        models = [one for _, one in found]
+        report.outputs = kind.outputs(opened.name.site, models).model_dump(mode="json", by_alias=True)
+        standing = [kind.standing(one) for one in models]
+        report.standing = (
+            f"{sum(up for up, _ in standing)} of {sum(of for _, of in standing)} {kind.noun}s on"
+        )
+        report.orphans = {name: why for one in models for name, why in getattr(one, "orphans", {}).items()}
+    else:
+        report.outputs = exported(opened)
+
+
 def _held(plan: Plan, opened: Open) -> dict[str, str]:
-    """Hosts of a site in maintenance, or with jobs (`busy.py`), each with its reason."""
+    """Hosts of a hall in maintenance, or with jobs (`busy.py`), each with its reason."""
+    hall = plan.stacks.onprem.get(opened.name.site)
+    if hall is None:
+        return {}
     jobs = busy.read(opened.folders.state)
-    sets = plan.stacks.onprem[opened.name.site].host_sets.values()
-    hosts = {slot: host.held or jobs.get(slot, "") for one in sets for slot, host in one.hosts.items()}
+    hosts = {
+        slot: host.held or jobs.get(slot, "")
+        for one in hall.host_sets.values()
+        for slot, host in one.hosts.items()
+    }
     return {slot: reason for slot, reason in sorted(hosts.items()) if reason}
 
 
@@ -136,9 +171,9 @@ def _run(operation: Operation, opened: Open, watch: Watch) -> CommandError | Non
 
 
 def _destroy(opened: Open) -> Report:
-    """Forget every host, without asking their controllers, which may be gone themselves."""
+    """Let go of everything as the state has it: who holds a host may be gone itself, and is not asked."""
     report = Report(opened.name)
-    gone = changes(_settled(opened), {})
+    there = _standing(opened)
     command = ["destroy", "--yes", "--skip-preview", "--refresh=false", "--stack", opened.name.stack]
     try:
         opened.run(command)
@@ -147,23 +182,29 @@ def _destroy(opened: Open) -> Report:
     except CommandError as error:
         log = _log(opened, Operation.DESTROY, error)
         report.failures = (engine_errors.failure(str(opened.name), error, log),)
-        return report
-    report.changes = tuple(gone)
+    left = _standing(opened) if report.failures else []
+    report.changes = tuple(change for change in there if change not in left)
     return report
 
 
-def _settled(opened: Open) -> dict[str, FoundHost]:
-    """Hosts as the stack's state has them, after dropping what a killed engine left half said."""
-    exported = opened.stack.export_stack()
-    state = exported.deployment or {}
+def _standing(opened: Open) -> list[Change]:
+    """All that a destroy would take away, as changes: slots of sets, and the cloud's resources."""
+    slots = [change for kind, one in _settled(opened) for change in kind.changes(one, None)]
+    return [*slots, *resources(opened.stack.export_stack().deployment)]
+
+
+def _settled(opened: Open) -> list[tuple[Kind[Any, Any], Model]]:
+    """Sets as the stack's state has them, after dropping what a killed engine left half said."""
+    exported_state = opened.stack.export_stack()
+    state = exported_state.deployment or {}
     pending = state.get("pending_operations") or []
-    kept = [one for one in pending if one["resource"]["type"] != HOST_SET]
+    kept = [one for one in pending if one["resource"]["type"] not in KINDS]
     if len(kept) != len(pending):
         # Ours may go: creating adopts what already runs, so nothing is lost or done twice.
         state = {**state, "pending_operations": kept}
         locks.release_dead(opened.folders.state, opened.name.project, opened.name.stack)
-        opened.stack.import_stack(Deployment(version=exported.version, deployment=state))
-    return {slot: host for found in host_sets(state) for slot, host in found.hosts.items()}
+        opened.stack.import_stack(Deployment(version=exported_state.version, deployment=state))
+    return list(sets(state))
 
 
 def _log(opened: Open, operation: Operation, error: CommandError) -> Path:

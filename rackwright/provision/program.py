@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import pulumi
 
-from rackwright.plan.model import OnpremStack, Plan
+from rackwright.plan.model import Plan
+
+if TYPE_CHECKING:
+    from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
+    from rackwright.plan.model import OnpremStack
+
+    Slice = OnpremStack | AwsNetworkStack | AwsAccessStack | AwsComputeStack
 
 PLAN = "plan"
 """Key of the stack's configuration that holds the path of `plan.json`."""
 OUTPUTS = "outputs"
 """The one stack output, typed and versioned."""
+Project = Literal["onprem", "aws-network", "aws-access", "aws-compute"]
 
 
 class Exporting(Protocol):
@@ -21,15 +28,40 @@ class Exporting(Protocol):
     outputs: pulumi.Output[dict[str, Any]]
 
 
-def load_slice(project: Literal["onprem"]) -> OnpremStack:
+@overload
+def load_slice(project: Literal["onprem"]) -> OnpremStack: ...
+@overload
+def load_slice(project: Literal["aws-network"]) -> AwsNetworkStack: ...
+@overload
+def load_slice(project: Literal["aws-access"]) -> AwsAccessStack: ...
+@overload
+def load_slice(project: Literal["aws-compute"]) -> AwsComputeStack: ...
+
+
+def load_slice(project: Project) -> Slice:
     """The slice of this stack, from the plan whose path is configured.
 
     The stack's name is ``<cluster>-<site>``.
     """
+    plan = load_plan(project)
+    slices: dict[str, Slice] = getattr(plan.stacks, project.replace("-", "_"))
+    return slices[pulumi.get_stack().removeprefix(f"{plan.cluster.name}-")]
+
+
+def load_plan(project: Project) -> Plan:
+    """The whole plan whose path is configured."""
     path = Path(pulumi.Config(project).require(PLAN))
-    plan = Plan.model_validate_json(path.read_text(encoding="utf-8"))
-    site = pulumi.get_stack().removeprefix(f"{plan.cluster.name}-")
-    return plan.stacks.onprem[site]
+    return Plan.model_validate_json(path.read_text(encoding="utf-8"))
+
+
+def outputs_of(project: Project) -> pulumi.Output[dict[str, Any]]:
+    """Outputs of the stack of another project for the same site, by its full name.
+
+    A backend that is no service has one organization, called ``organization``.
+    """
+    name = f"{pulumi.get_organization()}/{project}/{pulumi.get_stack()}"
+    outputs: pulumi.Output[dict[str, Any]] = pulumi.StackReference(name).require_output(OUTPUTS)
+    return outputs
 
 
 def export(component: Exporting) -> None:

@@ -1,6 +1,6 @@
 """Package `rackwright` for the engine: schema, configuration, and where references lead.
 
-The resources' lives are in `server.py` (the wire) and `onprem/hostset.py` (what is done).
+The resources' lives are in `server.py` (the wire) and `kinds.py` (what is done).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from pulumi.provider.experimental import provider
 
 from rackwright import __version__
+from rackwright.provision.aws.nodeset.model import NODE_SET, WantedNodes
+from rackwright.provision.kind import Process
 from rackwright.provision.onprem.hostset import Folders
 from rackwright.provision.onprem.model import HOST_SET
-from rackwright.provision.onprem.reconcile import Reconciler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +31,7 @@ class Provider(provider.Provider):
     """What the engine asks of the package as a whole."""
 
     def __init__(self) -> None:
-        self.reconciler = Reconciler()
-        self.folders: Folders | None = None
+        self.process = Process()
 
     async def get_schema(self, request: provider.GetSchemaRequest) -> provider.GetSchemaResponse:
         """Name, version and configuration; the resource's form is pydantic's business."""
@@ -53,12 +53,12 @@ class Provider(provider.Provider):
     async def configure(self, request: provider.ConfigureRequest) -> provider.ConfigureResponse:
         """Take the folders."""
         spec, state = (_text(request.args, name) for name in (SPEC_FOLDER, STATE_FOLDER))
-        self.folders = Folders(spec=Path(spec), state=Path(state))
+        self.process.configured = Folders(spec=Path(spec), state=Path(state))
         return provider.ConfigureResponse(accept_secrets=True, supports_preview=True, accept_outputs=True)
 
     async def cancel(self) -> None:
         """Begin no further host."""
-        self.reconciler.stop()
+        self.process.stop()
 
 
 def _text(values: Mapping[str, PropertyValue], name: str) -> str:
@@ -66,7 +66,8 @@ def _text(values: Mapping[str, PropertyValue], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-_TEXT = {"type": "string"}
+_TEXT, _ANY = {"type": "string"}, {"$ref": "pulumi.json#/Any"}
+_BY_SLOT = {"type": "object", "additionalProperties": _ANY}
 _SCHEMA = {
     "name": PACKAGE,
     "version": __version__,
@@ -74,16 +75,15 @@ _SCHEMA = {
     "resources": {
         HOST_SET: {
             "description": "At most 32 hosts of one pool, powered on over Redfish.",
-            "inputProperties": {
-                "site": _TEXT,
-                "pool": _TEXT,
-                "bmc": {"$ref": "pulumi.json#/Any"},
-                "hosts": {"type": "object", "additionalProperties": {"$ref": "pulumi.json#/Any"}},
-            },
+            "inputProperties": {"site": _TEXT, "pool": _TEXT, "bmc": _ANY, "hosts": _BY_SLOT},
             "requiredInputs": ["site", "pool", "bmc", "hosts"],
-            "properties": {
-                "hosts": {"type": "object", "additionalProperties": {"$ref": "pulumi.json#/Any"}},
-            },
-        }
+            "properties": {"hosts": _BY_SLOT},
+        },
+        NODE_SET: {
+            "description": "All slots of one pool, filled by instances of one launch template.",
+            "inputProperties": dict.fromkeys(WantedNodes.model_fields, _ANY) | {"nodes": _BY_SLOT},
+            "requiredInputs": sorted(WantedNodes.model_fields),
+            "properties": {"nodes": _BY_SLOT, "orphans": _BY_SLOT},
+        },
     },
 }

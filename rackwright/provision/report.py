@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rackwright.canonical import Json
     from rackwright.errors import Failure
-    from rackwright.provision.onprem.changes import Change
-    from rackwright.provision.onprem.outputs import OnpremOutputs
+    from rackwright.provision.notes import Change
     from rackwright.provision.stacks import StackName
 
 
@@ -24,6 +24,11 @@ class Report:
     failures: tuple[Failure, ...] = ()
     held: dict[str, str] = field(default_factory=dict)
     """Slot → why it is not touched."""
-    outputs: OnpremOutputs | None = None
+    orphans: dict[str, str] = field(default_factory=dict)
+    """Instance that fills no slot → why."""
+    standing: str = ""
+    """How many slots are filled: ``3 of 3 hosts on``."""
+    outputs: Json = None
+    """The stack's one output object, as JSON has it; None where there is none."""
     not_run: str = ""
     """Why the operation was not run; empty where it was."""

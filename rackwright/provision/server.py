@@ -1,6 +1,6 @@
 """`python -m rackwright.provision.server`: the plugin process of package `rackwright`.
 
-Messages of the engine in, `onprem/hostset.py` called in a thread (sushy blocks), answers out. The
+Messages of the engine in, a `Kind` called in a thread (sushy and boto3 block), answers out. The
 SDK's own servicer turns an error into a traceback and knows no partial success; this one sends the
 error as it is, and a partly brought-up set with `ErrorResourceInitFailed`, so that the engine keeps
 what was done, reports what was not, and tries that again at the next `up`.
@@ -26,17 +26,16 @@ from pulumi.runtime.proto import provider_pb2_grpc, status_pb2
 from pydantic import ValidationError
 
 from rackwright import __version__
-from rackwright.errors import EnvironmentUnfit, Failure, RackwrightError
+from rackwright.errors import EnvironmentUnfit, Failure, RackwrightError, SubjectFailed
+from rackwright.provision.kinds import KINDS, model, model_or_none
 from rackwright.provision.lifeline import end_with_engine
-from rackwright.provision.onprem import busy, hostset
-from rackwright.provision.onprem.changes import Change, changes
-from rackwright.provision.onprem.model import FoundSet, WantedSet
 from rackwright.provision.provider import Provider
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from rackwright.provision.onprem.redfish import Access
+    from rackwright.provision.kind import Kind
+    from rackwright.provision.notes import Change
     from rackwright.spec.base import Model
 
 _MESSAGE_BYTES = 400 * 1024 * 1024
@@ -44,7 +43,6 @@ _MESSAGE_BYTES = 400 * 1024 * 1024
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_M = TypeVar("_M", bound="Model")
 
 
 class _Context(Protocol):
@@ -76,6 +74,8 @@ def _plainly(
 
 def line_of(error: RackwrightError) -> str:
     """A user error in one line."""
+    if isinstance(error, SubjectFailed):
+        return "\n".join(map(_line, error.failures))
     facts = (("got", error.got), ("expected", error.expected), ("hint", error.hint))
     told = [f"{name} {fact}" for name, fact in facts if fact]
     return "; ".join([f"{error.where}: {error.code} {error.message}", *told])
@@ -86,97 +86,84 @@ class Servicer(ProviderServicer):
 
     def __init__(self, provider: Provider, engine: str) -> None:
         super().__init__([], __version__, provider, engine)
-        self._rackwright = provider
+        self._process = provider.process
 
     async def Check(self, request: proto.CheckRequest, context: object) -> proto.CheckResponse:  # noqa: N802 (the protocol's names)
-        """Refuse inputs that are not a host set, by their place."""
+        """Refuse inputs that are not a set of its kind, by their place."""
         del context
         try:
-            _model(WantedSet, request.news)
+            model(_kind(request.urn).wanted, MessageToDict(request.news))
         except ValidationError as error:
             return proto.CheckResponse(inputs=request.news, failures=list(_failures(error)))
         return proto.CheckResponse(inputs=request.news)
 
     async def Diff(self, request: proto.DiffRequest, context: object) -> proto.DiffResponse:  # noqa: N802
-        """Compare hosts as last found with hosts as wanted."""
+        """Compare slots as last found with slots as wanted."""
         del context
-        wanted = _model(WantedSet, request.news)
+        kind = _kind(request.urn)
+        wanted = model(kind.wanted, MessageToDict(request.news))
         try:
-            found = _model(FoundSet, request.olds)
+            found = model(kind.found, MessageToDict(request.olds))
         except ValidationError:
             # State of another version of ours: an update rewrites it, adopting what runs.
-            return proto.DiffResponse(changes=proto.DiffResponse.DIFF_SOME, diffs=["hosts"])
-        return _difference(found, wanted)
+            return proto.DiffResponse(changes=proto.DiffResponse.DIFF_SOME, diffs=[kind.slots])
+        return _difference(kind, found, wanted)
 
     @_plainly
     async def Create(self, request: proto.CreateRequest, context: _Context) -> proto.CreateResponse:  # noqa: N802
         """Bring up a new set."""
-        wanted = _model(WantedSet, request.properties)
+        kind = _kind(request.urn)
+        wanted = model(kind.wanted, MessageToDict(request.properties))
         if request.preview:
-            return proto.CreateResponse(properties=_struct(hostset.foreseen(wanted)))
+            return proto.CreateResponse(properties=_struct(kind.foreseen(wanted)))
         name = f"{wanted.site}/{request.urn.rpartition('::')[2]}"
-        found = await self._bring_up(None, wanted)
-        await _keep_what_was_done(context, name, found)
+        found = await asyncio.to_thread(kind.bring_up, self._process, None, wanted)
+        await _keep_what_was_done(context, name, kind, found)
         return proto.CreateResponse(id=name, properties=_struct(found))
 
     @_plainly
     async def Update(self, request: proto.UpdateRequest, context: _Context) -> proto.UpdateResponse:  # noqa: N802
-        """Bring up what is not as wanted; forget what is no longer wanted."""
-        wanted = _model(WantedSet, request.news)
+        """Bring up what is not as wanted; let go of what is no longer wanted."""
+        kind = _kind(request.urn)
+        wanted = model(kind.wanted, MessageToDict(request.news))
         if request.preview:
-            return proto.UpdateResponse(properties=_struct(hostset.foreseen(wanted)))
-        found = await self._bring_up(_model_or_none(FoundSet, request.olds), wanted)
-        await _keep_what_was_done(context, request.id, found)
+            return proto.UpdateResponse(properties=_struct(kind.foreseen(wanted)))
+        before = model_or_none(kind.found, MessageToDict(request.olds))
+        found = await asyncio.to_thread(kind.bring_up, self._process, before, wanted)
+        await _keep_what_was_done(context, request.id, kind, found)
         return proto.UpdateResponse(properties=_struct(found))
 
     @_plainly
     async def Read(self, request: proto.ReadRequest, context: object) -> proto.ReadResponse:  # noqa: N802
-        """Find every host; what drifted differs in inputs too, or the engine would not see it."""
+        """Find every slot; what drifted differs in inputs too, or the engine would not see it."""
         del context
         if not request.properties.fields:
             raise _not_importable(request.id)
-        wanted, before = _model(WantedSet, request.inputs), _model(FoundSet, request.properties)
-        reach = await asyncio.to_thread(self._access, wanted)
-        found = await asyncio.to_thread(hostset.read, before, reach, self._rackwright.reconciler)
-        drifted = hostset.drifted(wanted, found)
+        kind = _kind(request.urn)
+        wanted = model(kind.wanted, MessageToDict(request.inputs))
+        before = model(kind.found, MessageToDict(request.properties))
+        found = await asyncio.to_thread(kind.read, self._process, before, wanted)
+        drifted = kind.drifted(wanted, found)
         return proto.ReadResponse(id=request.id, properties=_struct(found), inputs=_struct(drifted))
 
+    @_plainly
     async def Delete(self, request: proto.DeleteRequest, context: object) -> empty_pb2.Empty:  # noqa: N802
-        """Forget the hosts; nothing is powered off."""
-        del request, context
+        """Let go of the set, as its kind does; state of another version of ours names nothing."""
+        del context
+        kind = _kind(request.urn)
+        found = model_or_none(kind.found, MessageToDict(request.properties))
+        if found is not None:
+            await asyncio.to_thread(kind.remove, self._process, found)
         return empty_pb2.Empty()
 
-    async def _bring_up(self, found: FoundSet | None, wanted: WantedSet) -> FoundSet:
-        reach = await asyncio.to_thread(self._access, wanted)
-        reconciler = self._rackwright.reconciler
-        return await asyncio.to_thread(hostset.brought_up, found, wanted, reach, reconciler, self._busy())
 
-    def _busy(self) -> dict[str, str]:
-        folders = self._rackwright.folders
-        return busy.read(folders.state) if folders else {}
-
-    def _access(self, wanted: WantedSet) -> Access:
-        folders = self._rackwright.folders
-        if folders is None:
-            raise EnvironmentUnfit("the provider is not configured", hint="run `rackwright stacks init SPEC`")
-        return hostset.access(wanted.bmc, folders)
+def _kind(urn: str) -> Kind[Any, Any]:
+    """Of a resource; the engine sends no type that the schema does not have."""
+    return KINDS[urn.split("::")[2].rpartition("$")[2]]
 
 
-def _model(kind: type[_M], message: Struct) -> _M:
-    """Plain JSON of the wire as a model; the engine's own ``__…`` properties are not ours."""
-    plain = {name: value for name, value in MessageToDict(message).items() if not name.startswith("__")}
-    return kind.model_validate(plain)
-
-
-def _model_or_none(kind: type[_M], message: Struct) -> _M | None:
-    try:
-        return _model(kind, message)
-    except ValidationError:
-        return None
-
-
-def _struct(model: Model) -> Struct:
-    return ParseDict(model.model_dump(mode="json", exclude_none=True), Struct())
+def _struct(value: Model) -> Struct:
+    return ParseDict(value.model_dump(mode="json", exclude_none=True), Struct())
 
 
 def _failures(error: ValidationError) -> Iterator[proto.CheckFailure]:
@@ -184,9 +171,9 @@ def _failures(error: ValidationError) -> Iterator[proto.CheckFailure]:
         yield proto.CheckFailure(property=".".join(map(str, fault["loc"])), reason=fault["msg"])
 
 
-def _difference(found: FoundSet, wanted: WantedSet) -> proto.DiffResponse:
-    differing = [_path(change) for change in changes(found.hosts, wanted.hosts)]
-    differing += [name for name in ("site", "pool", "bmc") if getattr(found, name) != getattr(wanted, name)]
+def _difference(kind: Kind[Any, Any], found: Model, wanted: Model) -> proto.DiffResponse:
+    differing = [_path(kind.slots, change) for change in kind.changes(found, wanted)]
+    differing += kind.ground(found, wanted)
     return proto.DiffResponse(
         changes=proto.DiffResponse.DIFF_SOME if differing else proto.DiffResponse.DIFF_NONE,
         diffs=sorted({path.partition("[")[0] for path in differing}),
@@ -195,26 +182,24 @@ def _difference(found: FoundSet, wanted: WantedSet) -> proto.DiffResponse:
     )
 
 
-def _path(change: Change) -> str:
-    host = f'hosts["{change.slot}"]'
-    return f"{host}.{change.field}" if change.before else host
+def _path(slots: str, change: Change) -> str:
+    slot = f'{slots}["{change.slot}"]'
+    return f"{slot}.{change.field}" if change.before else slot
 
 
-async def _keep_what_was_done(context: _Context, name: str, found: FoundSet) -> None:
-    """Where hosts failed, end the call so that the engine stores the set and reports each of them."""
-    failures = list(hostset.failures_of(found.hosts))
+async def _keep_what_was_done(context: _Context, name: str, kind: Kind[Any, Any], found: Model) -> None:
+    """Where slots failed, end the call so that the engine stores the set and reports each of them."""
+    failures = list(kind.failures(found))
     if failures:
         await context.abort(
             grpc.StatusCode.UNKNOWN,
-            f"{len(failures)} of {len(found.hosts)} hosts not brought up",
+            f"{len(failures)} of {kind.standing(found)[1]} {kind.noun}s not brought up",
             (("grpc-status-details-bin", _details(name, found, failures)),),
         )
 
 
-def _details(name: str, found: FoundSet, failures: Sequence[Failure]) -> bytes:
-    reasons = [
-        f"{failure.subject}: {failure.code} {failure.cause}; hint {failure.hint}" for failure in failures
-    ]
+def _details(name: str, found: Model, failures: Sequence[Failure]) -> bytes:
+    reasons = [_line(failure) for failure in failures]
     detail = proto.ErrorResourceInitFailed(id=name, properties=_struct(found), reasons=reasons)
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message="; ".join(reasons))
     status.details.add().Pack(detail)
@@ -222,11 +207,15 @@ def _details(name: str, found: FoundSet, failures: Sequence[Failure]) -> bytes:
     return serialized
 
 
+def _line(failure: Failure) -> str:
+    return f"{failure.subject}: {failure.code} {failure.cause}; hint {failure.hint}"
+
+
 def _not_importable(name: str) -> EnvironmentUnfit:
     return EnvironmentUnfit(
-        "a host set cannot be imported",
+        "a node set cannot be imported",
         where=name,
-        hint="`rackwright up SPEC` adopts hosts that already run; nothing is powered off by it",
+        hint="`rackwright up SPEC` adopts what already runs; nothing is switched off by it",
     )
 
 

@@ -9,16 +9,18 @@ from pulumi.automation import CommandError, ConfigValue, LocalWorkspace, Stack, 
 
 from rackwright import paths
 from rackwright.errors import UsageError
+from rackwright.plan.aws_model import ZoneStack
 from rackwright.provision.command import Command
 from rackwright.provision.engine_errors import refused
 from rackwright.provision.places import engine, environment, install_plugin
-from rackwright.provision.program import PLAN
+from rackwright.provision.program import OUTPUTS, PLAN
 from rackwright.provision.provider import PACKAGE, SPEC_FOLDER, STATE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rackwright.canonical import Json
     from rackwright.plan.model import Plan
     from rackwright.provision.places import Folders
 
@@ -48,10 +50,40 @@ class StackName:
         return self.folder / f"Pulumi.{self.stack}.yaml"
 
 
+@dataclass(frozen=True, slots=True)
+class _Project:
+    """A project of `stacks/`."""
+
+    name: str
+    slices: str
+    """Attribute of `StacksPlan` that holds its slices, by site."""
+    inputs: tuple[str, ...] = ()
+
+
+_ORDER = (
+    _Project("aws-network", "aws_network"),
+    _Project("aws-access", "aws_access"),
+    _Project("onprem", "onprem"),
+    _Project("aws-compute", "aws_compute", inputs=("aws-network", "aws-access")),
+)
+"""Design §5, less the projects that this release does not have."""
+
+
 def stacks(plan: Plan) -> list[StackName]:
     """All stacks of a plan that can be built, in the order of design §5."""
     name = plan.cluster.name
-    return [StackName("onprem", site, f"{name}-{site}") for site in sorted(plan.stacks.onprem)]
+    return [
+        StackName(project.name, site, f"{name}-{site}", project.inputs)
+        for project in _ORDER
+        for site in sorted(getattr(plan.stacks, project.slices))
+    ]
+
+
+def zones(plan: Plan, names: Sequence[StackName]) -> list[ZoneStack]:
+    """Slices of those stacks that are in an account of AWS."""
+    slices = {project.name: getattr(plan.stacks, project.slices) for project in _ORDER}
+    found = (slices[name.project][name.site] for name in names)
+    return [one for one in found if isinstance(one, ZoneStack)]
 
 
 def chosen(plan: Plan, wanted: str) -> list[StackName]:
@@ -146,10 +178,25 @@ def _settings(name: StackName, folders: Folders) -> dict[str, str]:
 def missing_input(opened: Open) -> str:
     """The first input stack that was never up; empty where all were."""
     for project in opened.name.inputs:
-        folder = opened.name.folder.parent / project
-        known = LocalWorkspace(
-            work_dir=str(folder), env_vars=opened.environment, pulumi_command=opened.command
-        ).list_stacks()
-        if not any(one.name == opened.name.stack and one.resource_count for one in known):
+        if _exported(opened, project) is None:
             return f"{project}/{opened.name.stack}"
     return ""
+
+
+def exported(opened: Open) -> Json:
+    """The one output object of a stack; None where it has none."""
+    return _exported(opened, opened.name.project)
+
+
+def _exported(opened: Open, project: str) -> Json:
+    """Of a stack of the same site; a program that failed has exported nothing."""
+    folder = opened.name.folder.parent / project
+    workspace = LocalWorkspace(
+        work_dir=str(folder), env_vars=opened.environment, pulumi_command=opened.command
+    )
+    try:
+        found = workspace.stack_outputs(opened.name.stack).get(OUTPUTS)
+    except StackNotFoundError:
+        return None
+    value: Json = found.value if found is not None else None
+    return value

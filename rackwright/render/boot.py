@@ -20,12 +20,13 @@ from rackwright.render.templates import render
 from rackwright.spec.fabrics import Ethernet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from rackwright.plan.model import AccessPlan, Asset, NetworkPlan, OnpremSitePlan, Plan, Slot
+    from rackwright.plan.model import Asset, LoginPlan, NetworkPlan, OnpremSitePlan, Plan, Slot
 
 MANAGEMENT = "management"
 """The network that every host of a hall boots from and is reached on."""
+_NETWORKD = "etc/systemd/network"
 LOGIN_UID = 2000
 """Of the login user, and of its group: Slurm knows the owner of a job by number, on all hosts alike."""
 
@@ -51,7 +52,7 @@ def seeds(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[SeedFile]:
         plan: the plan.
         authorized_keys: public keys that may log in, as they stand in ``authorized_keys``.
     """
-    hosts = render("boot/hosts.j2", {"hosts": list(_host_lines(plan))})
+    hosts = hosts_file(plan.cluster.domain, all_slots(plan))
     for name, site in sorted(plan.sites.items()):
         if site.kind == "onprem":
             shared = {"etc/hosts": hosts, **login_files(site.access, authorized_keys)}
@@ -71,22 +72,36 @@ def _below(folder: str, files: dict[str, str]) -> Iterator[SeedFile]:
     return (SeedFile(f"{folder}/{path}", content) for path, content in sorted(files.items()))
 
 
+def hosts_file(domain: str, slots: Iterable[Slot]) -> str:
+    """Names and addresses of some hosts.
+
+    Args:
+        domain: of the cluster.
+        slots: those to name, of whatever site; one without an address before launch is left out.
+    """
+    return render("boot/hosts.j2", {"hosts": list(_host_lines(domain, slots))})
+
+
+def all_slots(plan: Plan) -> Iterator[Slot]:
+    """Slots of all pools and sites."""
+    return (slot for pool in plan.pools.values() for slot in pool.slots.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _HostLine:
     address: str
     names: str
 
 
-def _host_lines(plan: Plan) -> Iterator[_HostLine]:
-    """Management address, full and short name of every slot that has one before launch."""
-    for pool in plan.pools.values():
-        for slot in pool.slots.values():
-            if MANAGEMENT in slot.addresses:
-                address = slot.addresses[MANAGEMENT].partition("/")[0]
-                yield _HostLine(address, f"{slot.name}.{plan.cluster.domain} {slot.name}")
+def _host_lines(domain: str, slots: Iterable[Slot]) -> Iterator[_HostLine]:
+    """Management address, full and short name."""
+    for slot in slots:
+        if MANAGEMENT in slot.addresses:
+            address = slot.addresses[MANAGEMENT].partition("/")[0]
+            yield _HostLine(address, f"{slot.name}.{domain} {slot.name}")
 
 
-def login_files(access: AccessPlan, authorized_keys: Sequence[str]) -> dict[str, str]:
+def login_files(access: LoginPlan, authorized_keys: Sequence[str]) -> dict[str, str]:
     """The login user with sudo, the keys that open it, and no name server to wait for."""
     values = {"user": access.user, "uid": LOGIN_UID, "keys": list(authorized_keys)}
     return {
@@ -104,26 +119,31 @@ def login_files(access: AccessPlan, authorized_keys: Sequence[str]) -> dict[str,
 
 def slot_files(plan: Plan, site: OnpremSitePlan, slot: Slot, asset: Asset) -> dict[str, str]:
     """The host's name and its interfaces."""
-    folder = "etc/systemd/network"
-    files = {
+    return {
         "etc/hostname": f"{slot.name}\n",
-        f"{folder}/10-management.network": _management(site.networks[MANAGEMENT], slot, asset),
+        f"{_NETWORKD}/10-management.network": _management(site.networks[MANAGEMENT], slot, asset),
+        **rail_files(plan, slot),
     }
+
+
+def rail_files(plan: Plan, slot: Slot) -> dict[str, str]:
+    """Its interfaces on rails that have addresses."""
+    files = {}
     for port in slot.ports:
         fabric = plan.fabrics[port.fabric]
         if port.interface is not None and port.address is not None and isinstance(fabric, Ethernet):
-            link = _Interface(
+            link = Interface(
                 what=f"{port.fabric}, rail {port.rail}",
                 match=f"Name={port.interface}",
                 network=(f"Address={port.address}",),
                 mtu=fabric.mtu,
             )
-            files[f"{folder}/20-{port.interface}.network"] = link.text()
+            files[f"{_NETWORKD}/20-{port.interface}.network"] = link.text()
     return files
 
 
 @dataclass(frozen=True, slots=True)
-class _Interface:
+class Interface:
     """One ``.network`` file of systemd-networkd.
 
     Args:
@@ -139,12 +159,13 @@ class _Interface:
     mtu: int
 
     def text(self) -> str:
+        """The file."""
         return render("boot/interface.network.j2", {"interface": self})
 
 
 def _management(network: NetworkPlan, slot: Slot, asset: Asset) -> str:
     """Matched by the MAC the machine boots by: the names of interfaces differ, that does not."""
-    return _Interface(
+    return Interface(
         what=MANAGEMENT,
         match=f"MACAddress={asset.boot_mac}",
         network=(f"Address={slot.addresses[MANAGEMENT]}", f"Gateway={network.gateway}"),

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from rackwright.plan.model import SlurmNodes, SlurmPartition, SlurmPlan, SlurmQos
 
 ACCOUNTING_SCHEMA = "rackwright/slurm-accounting/1"
+PROGRAMS = "/usr/local/lib/rackwright"
+"""Where roles lay our programs."""
 _MINUTES = 60
+_POWER_SAVING = ("idle_on_node_suspend", "power_save_interval=2", "power_save_min_interval=0")
+"""SlurmctldParameters with nodes on demand: a node that is asked for is launched within two seconds, and one
+that was given back while drained or down is as good as new when it comes back (slurm.conf(5))."""
 
 
 def files(slurm: SlurmPlan) -> dict[str, str]:
@@ -42,11 +47,28 @@ def _slurm_conf(slurm: SlurmPlan) -> str:
         "slurm": slurm,
         "confinement": list(_confinement(slurm)),
         "accounting": list(_accounting(slurm)),
+        "controller": ",".join(["enable_configless", *(_POWER_SAVING if slurm.burst else ())]),
+        "power_saving": list(_power_saving(slurm)),
         "settings": [f"{key}={_quoted(value)}" for key, value in slurm.settings.items()],
         "nodes": [line for nodes in slurm.pools.values() for line in _node_lines(nodes)],
         "partitions": [_partition_line(slurm, name, part) for name, part in slurm.partitions.items()],
     }
     return render("slurm/slurm.conf.j2", values)
+
+
+def _power_saving(slurm: SlurmPlan) -> Iterator[str]:
+    """Programs and times by which slots are filled on demand; no other node is ever powered off."""
+    if slurm.burst is None:
+        return
+    yield f"ResumeProgram={PROGRAMS}/burst-resume"
+    yield f"ResumeFailProgram={PROGRAMS}/burst-resume-failed"
+    yield f"SuspendProgram={PROGRAMS}/burst-suspend"
+    yield f"ResumeTimeout={slurm.burst.resume_within_s}"
+    yield f"SuspendTime={slurm.burst.idle_s}"
+    yield f"SuspendTimeout={slurm.burst.suspend_within_s}"
+    static = [name for nodes in slurm.pools.values() for name in nodes.nodes]
+    if static:
+        yield f"SuspendExcNodes={_folded(static)}"
 
 
 def _quoted(value: str) -> str:
@@ -83,10 +105,10 @@ def _accounting(slurm: SlurmPlan) -> Iterator[str]:
 
 
 def _node_lines(nodes: SlurmNodes) -> Iterator[str]:
-    """Of a pool's nodes: those that are there, then those that the factory still owes."""
+    """Of a pool's nodes: those that are there, those that the factory still owes, those on demand."""
     awaited = set(nodes.awaited)
     here = [name for name in nodes.nodes if name not in awaited]
-    for names, state in ((here, "UNKNOWN"), (nodes.awaited, "FUTURE")):
+    for names, state in ((here, "UNKNOWN"), (nodes.awaited, "FUTURE"), (nodes.burst, "CLOUD")):
         if names:
             yield " ".join([f"NodeName={_folded(names)}", *_hardware(nodes), f"State={state}"])
 
@@ -117,7 +139,7 @@ def _folded(names: Iterable[str]) -> str:
 
 
 def _partition_line(slurm: SlurmPlan, name: str, part: SlurmPartition) -> str:
-    pools = [_folded(slurm.pools[pool].nodes) for pool in part.pools]
+    pools = [_folded((*slurm.pools[pool].nodes, *slurm.pools[pool].burst)) for pool in part.pools]
     nodes = ",".join(nodes for nodes in pools if nodes)
     default = "YES" if part.default else "NO"
     return f"PartitionName={name} Nodes={nodes} Default={default} MaxTime={_time(part.max_hours)} State=UP"
@@ -149,8 +171,9 @@ def _topology_conf(slurm: SlurmPlan) -> str:
 def _gres(slurm: SlurmPlan) -> Iterator[str]:
     """Device files of accelerators; without them Slurm counts, and does not give each job its own."""
     for nodes in slurm.pools.values():
-        if nodes.accelerators and nodes.nodes:
-            line = f"NodeName={_folded(nodes.nodes)} Name=gpu Type={nodes.accelerator}"
+        names = (*nodes.nodes, *nodes.burst)
+        if nodes.accelerators and names:
+            line = f"NodeName={_folded(names)} Name=gpu Type={nodes.accelerator}"
             yield f"{line} {_devices(nodes)}"
 
 

@@ -31,6 +31,19 @@ class Qos(Model):
     max_hours: Annotated[float | None, Field(gt=0), in_place(_ACCOUNTING)] = None
 
 
+class BurstTimes(Model):
+    """How long Slurm waits while slots are filled on demand and given back, seconds."""
+
+    idle_s: Annotated[int, Field(ge=1), in_place(_SLURM)] = 600
+    """Without a job until a node is given back."""
+    resume_within_s: Annotated[int, Field(ge=10), in_place(_SLURM)] = 1800
+    """From the launch until its slurmd has registered; else it is terminated and its job requeued."""
+    suspend_within_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 120
+    """From giving back until it may be launched again."""
+    retry_after_s: Annotated[int, Field(ge=1), in_place(_SLURM)] = 600
+    """A slot for which EC2 has no capacity stays down so long (ParallelCluster's default)."""
+
+
 class Slurm(Model):
     """One Slurm over one or more sites."""
 
@@ -39,6 +52,8 @@ class Slurm(Model):
     partitions: Annotated[dict[Name, Partition], Field(min_length=1), in_place(_SLURM)]
     slurmd_timeout_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 300
     """Seconds without a node's answer until it is DOWN."""
+    burst: Annotated[BurstTimes, in_place(_SLURM)] = BurstTimes()
+    """Of pools in the cloud with ``nodes: {burst: …}``."""
     state_folder: Annotated[MountPoint, forbidden("slurmctld loses its jobs: move it by hand, stopped")] = (
         "/var/lib/slurm/slurmctld"
     )

@@ -14,6 +14,17 @@ _SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
 _READ = "read by rackwright at run time, no node holds it"
 _VPC = "EC2 API: CreateVpc and CreateSubnet fix it at creation"
 _POWER = "bounds the plan; running nodes do not see it"
+_JUMP = Annotated[
+    str | None,
+    form(
+        r"^([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$",
+        "a jump host as ssh takes it: `host`, `user@host` or `user@host:port`",
+    ),
+    in_place(_READ),
+]
+_LOGIN = Annotated[Name, rolling("the login user of every host")]
+VPC_MTU = 9001
+"""Largest packet within a VPC, bytes (EC2 User Guide, network MTU)."""
 
 
 class Cooling(StrEnum):
@@ -46,15 +57,8 @@ class PowerFeed(Model):
 class Access(Model):
     """How the controller reaches hosts, and where console servers write what hosts print."""
 
-    bastion: Annotated[
-        str | None,
-        form(
-            r"^([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[1-9][0-9]{0,4})?$",
-            "a jump host as ssh takes it: `host`, `user@host` or `user@host:port`",
-        ),
-        in_place(_READ),
-    ] = None
-    user: Annotated[Name, rolling("the login user of every host")] = "rackwright"
+    bastion: _JUMP = None
+    user: _LOGIN = "rackwright"
     console_logs: Annotated[
         str,
         form(r"^(/|file:|state:).", "a folder: an absolute path, `file:PATH` or `state:PATH`"),
@@ -97,6 +101,7 @@ class NewVpc(Model):
     """A VPC that rackwright makes."""
 
     cidrs: Annotated[list[Cidr], Field(min_length=1, max_length=5), replace(_VPC)]
+    """The first is the subnet of the nodes."""
 
 
 class ExistingVpc(Model):
@@ -125,6 +130,13 @@ Vpc = Annotated[
 ]
 
 
+class CloudAccess(Model):
+    """How the controller reaches instances; what they print is read by GetConsoleOutput."""
+
+    bastion: _JUMP = None
+    user: _LOGIN = "rackwright"
+
+
 class AwsSite(Model):
     """One availability zone of an AWS account."""
 
@@ -141,6 +153,7 @@ class AwsSite(Model):
     ]
     """Zone *id* (``use2-az2``): zone names differ between accounts."""
     vpc: Annotated[Vpc, replace(_VPC)]
+    access: Annotated[CloudAccess, in_place("by its own fields")] = CloudAccess()
     tags: Annotated[dict[str, str], in_place("EC2 API: CreateTags")] = {}
 
 

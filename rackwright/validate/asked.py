@@ -1,7 +1,7 @@
 """Plan, inventory and a limit in, `Asked` out: which nodes are asked for, and what of each.
 
-Only nodes that a partition of Slurm names can be asked for. One run is of one partition and of one
-set of checks: other nodes are another run, by ``--limit``.
+Only nodes that a partition of Slurm names can be asked for. A job is of one partition, so nodes of
+several are measured in a job each; all of a run are proven by the same checks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rackwright.errors import UsageError
 from rackwright.inventory.model import Absence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from rackwright.catalogue.load import Catalogue
     from rackwright.catalogue.model import Platform
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MANAGEMENT = "management"
 _NOBODYS = frozenset({Absence.UNDELIVERED, Absence.ON_DEMAND})
 """There is no machine that could be asked."""
+_NOT_LOST = frozenset({Absence.HELD, Absence.NO_INSTANCE})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,6 +63,41 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Nodes that one job can have.
+
+    Args:
+        partition: that has all of them.
+        most_hours: a job may last in it; None without a limit.
+        nodes: by name, in order.
+    """
+
+    partition: str
+    most_hours: float | None
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A link between two sites of which nodes are asked.
+
+    Args:
+        link: its name.
+        between: its sites.
+        mtu: largest packet that it is planned for, bytes.
+    """
+
+    link: str
+    between: tuple[str, str]
+    mtu: int
+
+    def beyond(self, site: str) -> str:
+        """The site at its other end; empty where it does not begin here."""
+        one, other = self.between
+        return {one: other, other: one}.get(site, "")
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a run is about.
 
@@ -69,18 +105,20 @@ class Asked:
         nodes: by name.
         checks: that their platforms declare.
         controller: slot on which slurmctld runs.
-        partition: that has all the nodes.
-        most_hours: a job may last in it; None without a limit.
+        parts: the nodes, by the jobs that have them.
+        ways: links between their sites.
         held: node → why it is left alone.
+        missing: node → why there is nothing that could be measured.
         lost: node → why it cannot be measured.
     """
 
     nodes: Mapping[str, Node]
     checks: frozenset[Check]
     controller: str
-    partition: str
-    most_hours: float | None
+    parts: tuple[Part, ...]
+    ways: tuple[Way, ...]
     held: Mapping[str, str]
+    missing: Mapping[str, str]
     lost: Mapping[str, str]
 
     def without(self, names: Iterable[str]) -> list[Node]:
@@ -99,42 +137,70 @@ def asked(plan: Plan, catalogue: Catalogue, inventory: Inventory, names: Iterabl
         names: slots that the user chose; those that run no jobs are left out.
 
     Raises:
-        UsageError: none of them runs jobs, or they are of several partitions or declare different checks.
+        UsageError: none of them runs jobs, or they are of several Slurms or declare different checks.
     """
     wanted = set(names) - {name for name, gone in inventory.absent.items() if gone.absence in _NOBODYS}
-    scheduler, partition = _partition(plan, wanted)
-    nodes = {node.name: node for node in _nodes(plan, scheduler, partition, wanted)}
+    scheduler, homes = _homes(plan, wanted)
+    nodes = {node.name: node for node in _nodes(plan, scheduler, homes, wanted)}
     if not nodes:
         raise _nobody(plan)
     absent = {name: gone for name, gone in inventory.absent.items() if name in nodes}
+    ways = tuple(_ways(plan, {node.site for node in nodes.values()}))
     return Asked(
         nodes=nodes,
-        checks=_checks(plan, catalogue, nodes),
+        checks=_checks(plan, catalogue, nodes) | ({Check.LINK} if ways else set()),
         controller=scheduler.controllers[0],
-        partition=partition,
-        most_hours=scheduler.partitions[partition].max_hours,
+        parts=tuple(_parts(plan, scheduler, homes, nodes)),
+        ways=ways,
         held={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.HELD},
-        lost={name: _reason(gone) for name, gone in absent.items() if gone.absence is not Absence.HELD},
+        missing={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.NO_INSTANCE},
+        lost={name: _reason(gone) for name, gone in absent.items() if gone.absence not in _NOT_LOST},
     )
+
+
+def _ways(plan: Plan, sites: set[str]) -> Iterator[Way]:
+    for name, link in plan.links.items():
+        if set(link.between) <= sites:
+            yield Way(name, link.between, link.mtu)
 
 
 def _reason(gone: Absent) -> str:
     return f"not in the inventory: {gone.reason}"
 
 
-def _partition(plan: Plan, wanted: set[str]) -> tuple[SlurmPlan, str]:
-    """The one partition that has all of the wanted slots that run jobs; of several, the default one."""
+def _homes(plan: Plan, wanted: set[str]) -> tuple[SlurmPlan, dict[str, str]]:
+    """The one Slurm that has all of the wanted slots that run jobs, and pool → partition.
+
+    All in one partition, if one has them all; else each pool in its own. Of several the default one.
+    """
     running = {name: pool for name, pool in _pools_of(plan) if wanted & pool.slots.keys()}
-    homes = [
-        (not partition.default, name, scheduler)
-        for scheduler in plan.slurm.values()
-        for name, partition in scheduler.partitions.items()
-        if running and running.keys() <= set(partition.pools)
-    ]
-    if not homes:
-        raise _scattered(running) if running else _nobody(plan)
-    _, name, scheduler = min(homes, key=lambda home: home[:2])
-    return scheduler, name
+    if not running:
+        raise _nobody(plan)
+    for scheduler in plan.slurm.values():
+        if running.keys() <= scheduler.pools.keys():
+            whole = _first(scheduler, running.keys())
+            homes = {pool: whole or _first(scheduler, {pool}) for pool in running}
+            return scheduler, homes
+    raise _scattered(running)
+
+
+def _first(scheduler: SlurmPlan, pools: Collection[str]) -> str:
+    """The partition that has all of these pools; empty if none has."""
+    fitting = sorted(
+        (not part.default, name)
+        for name, part in scheduler.partitions.items()
+        if set(pools) <= set(part.pools)
+    )
+    return fitting[0][1] if fitting else ""
+
+
+def _parts(
+    plan: Plan, scheduler: SlurmPlan, homes: Mapping[str, str], nodes: Mapping[str, Node]
+) -> Iterator[Part]:
+    for partition in sorted(set(homes.values())):
+        pools = [plan.pools[pool] for pool, home in homes.items() if home == partition]
+        names = tuple(name for name in nodes if any(name in pool.slots for pool in pools))
+        yield Part(partition, scheduler.partitions[partition].max_hours, names)
 
 
 def _pools_of(plan: Plan) -> Iterator[tuple[str, PoolPlan]]:
@@ -143,8 +209,8 @@ def _pools_of(plan: Plan) -> Iterator[tuple[str, PoolPlan]]:
     return ((name, pool) for name, pool in plan.pools.items() if name in named)
 
 
-def _nodes(plan: Plan, scheduler: SlurmPlan, partition: str, wanted: set[str]) -> Iterator[Node]:
-    for name in sorted(scheduler.partitions[partition].pools):
+def _nodes(plan: Plan, scheduler: SlurmPlan, homes: Mapping[str, str], wanted: set[str]) -> Iterator[Node]:
+    for name in sorted(homes):
         pool = plan.pools[name]
         for slot in pool.slots.values():
             if slot.name in wanted:
@@ -208,10 +274,10 @@ def _nobody(plan: Plan) -> UsageError:
 
 def _scattered(running: Mapping[str, PoolPlan]) -> UsageError:
     return UsageError(
-        "no partition has all of these nodes, so no job is of all of them",
+        "no Slurm has all of these nodes, so no run is of all of them",
         code="VAL004",
         where="--limit",
         got=f"nodes of {', '.join(sorted(running))}",
-        expected="pools that one partition names",
+        expected="pools of one scheduler",
         hint="run it once for each with --limit POOL",
     )

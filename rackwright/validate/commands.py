@@ -13,7 +13,7 @@ from rackwright.hostlists import folded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwright.validate.suite import Collectives, Disk, Matrix, Memory, NcclTests, NccomTest, Pairs
+    from rackwright.validate.suite import Collectives, Disk, Link, Matrix, Memory, NcclTests, NccomTest, Pairs
 
 PROGRAMS = "/usr/local/lib/rackwright"
 """Where the roles burn_in and collectives lay our programs out."""
@@ -75,6 +75,19 @@ def _ours(program: str, *words: str) -> tuple[str, ...]:
 def links(interfaces: Sequence[str]) -> Task:
     """State of a node's rail interfaces."""
     return Task(_ours("links", *interfaces))
+
+
+def link(check: Link, target: str, address: str, mtu: int) -> Task:
+    """The way over a link to a host of another site.
+
+    Args:
+        check: with its probes.
+        target: the other slot.
+        address: of it.
+        mtu: largest packet that the link is planned for, bytes.
+    """
+    words = ("--target", target, "--address", address, "--mtu", str(mtu), "--probes", str(check.probes))
+    return Task(_ours("link", *words))
 
 
 def clock(questions: int, interface: str | None, environment: Mapping[str, str]) -> Task:

@@ -82,7 +82,8 @@ class Course:
     def ground(self) -> Ground:
         """What is left of the nodes of the job."""
         nodes = [self.asked.nodes[name] for name in self.job.nodes if name not in self.lost]
-        return Ground(nodes, self.dark, self.suite.mpi)
+        gone = {*self.asked.held, *self.asked.missing, *self.evidence.run.lost, *self.job.nodes}
+        return Ground(nodes, self.dark, self.suite.mpi, self.asked.ways, self.asked.without(gone))
 
     def run(self) -> None:
         """Make every check.

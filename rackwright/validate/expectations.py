@@ -39,6 +39,7 @@ class Key(Model):
     """How many rails the measurement went over."""
     ranks: int | None = None
     """How many ranks took part."""
+    link: str | None = None
 
 
 class Expectation(Model):

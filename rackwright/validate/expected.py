@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from rackwright.catalogue.load import Catalogue
-    from rackwright.catalogue.model import Platform
+    from rackwright.catalogue.model import NetworkCards, Platform
     from rackwright.plan.model import Plan
     from rackwright.spec.fabrics import Fabric
 
@@ -47,6 +47,14 @@ class Links:
 
 _DEFINED = (
     (Check.LINKS, "carrier", Unit.YES_NO, 1, None, "a cabled port has a carrier"),
+    (
+        Check.LINK,
+        "black_hole",
+        Unit.YES_NO,
+        None,
+        0,
+        "who sends a packet that is too big is told so (RFC 1191)",
+    ),
     (Check.MATRIX, "wrong", Unit.COUNT, None, 0, "every product passes its own verification"),
     (Check.MATRIX, "mismatches", Unit.COUNT, None, 0, "equal inputs give equal bytes"),
     (Check.MEMORY, "failures", Unit.COUNT, None, 0, "memory holds what was written to it"),
@@ -72,12 +80,27 @@ def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expe
     """
     wanted = sorted(set(nodes))
     links = list(_links(plan, catalogue, wanted))
-    found = [*_defined(), _CLOCK]
+    found = [*_defined(), _CLOCK, *_link_mtus(plan, wanted)]
     for fabric in sorted({link.fabric for link in links}):
         found += _of_fabric([link for link in links if link.fabric == fabric])
     for expectation in found:
         refuse_absurd(expectation, len(wanted), found, _healthy(links))
     return Expectations(expectations=tuple(found))
+
+
+def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
+    """What each link between sites of these slots is planned to carry."""
+    sites = {pool.site for pool in plan.pools.values() if pool.slots.keys() & set(nodes)}
+    for name, link in plan.links.items():
+        if set(link.between) <= sites:
+            yield Expectation(
+                key=Key(name="path_mtu", check=Check.LINK, link=name),
+                unit=Unit.BYTES,
+                at_least=link.mtu,
+                nominal=link.mtu,
+                provenance=Provenance.PLAN,
+                source=f"the planned MTU of link {name}",
+            )
 
 
 def refuse_absurd(
@@ -127,7 +150,14 @@ def rate_mbit_s(fabric: Fabric, platform: Platform) -> float | None:
     if isinstance(fabric, Ethernet):
         speed = _ETHERNET.fullmatch(fabric.speed)
         return _capped(int(speed[1]) * _ETHERNET_MBIT[speed[2]], fabric, platform) if speed else None
-    return platform.network_cards.efa_gbps * _MBIT_A_GBIT if platform.network_cards else None
+    return _efa_mbit_s(platform.network_cards) if platform.network_cards else None
+
+
+def _efa_mbit_s(cards: NetworkCards) -> float | None:
+    """Rate of one EFA interface where all are used: cards may share what the node has in all."""
+    if cards.efa_total_gbps is None or not cards.efa_interfaces:
+        return None
+    return cards.efa_total_gbps / cards.efa_interfaces * _MBIT_A_GBIT
 
 
 def _capped(mbit_s: float, fabric: Fabric, platform: Platform) -> float:

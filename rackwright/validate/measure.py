@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rackwright.validate.model import Artefact
 
-OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.CLOCK})
+OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK})
 """Tools whose output names the host of each value."""
 _TOLD_THEIR_TALE = frozenset({Ended.DONE, Ended.FAILED})
 """A tool that finds a fault may say so by its exit status; what it printed counts."""

@@ -33,6 +33,7 @@ class Unit(StrEnum):
     GFLOPS = "gflops"
     SECONDS = "s"
     MICROSECONDS = "us"
+    BYTES = "bytes"
     COUNT = "count"
     OPS_S = "ops_s"
     SHA256 = "sha256"
@@ -51,6 +52,8 @@ class Context(Model):
     fabric: str | None = None
     rail: int | None = None
     """Of the fabric; None with a fabric: over all its rails at once."""
+    link: str | None = None
+    """Between the sites of node and peer."""
     collective: str | None = None
     algorithm: str | None = None
     size_bytes: int | None = None
@@ -142,6 +145,8 @@ class Tool(StrEnum):
     STRESS_NG = "stress-ng"
     FIO = "fio"
     IPERF3 = "iperf3"
+    LINK = "link"
+    """Round trip and path MTU over a link between two sites."""
     LINKS = "links"
     """Carrier of the rail interfaces."""
     CLOCK = "clock"
@@ -217,6 +222,12 @@ class Run(Model):
     """Checks that apply: each must be measured on every slot asked for."""
     not_applicable: dict[str, str] = {}
     """Check or criterion → why it does not apply here; is no verdict."""
+    links: dict[str, tuple[str, str]] = {}
+    """Link → its two sites, of both of which slots were asked for."""
+    partitions: dict[str, tuple[str, ...]] = {}
+    """Partition → slots of it that were asked for; each is measured in a job of its own."""
+    missing: dict[str, str] = {}
+    """Slot → why there is nothing that could be measured: no instance fills it."""
     held: dict[str, str] = {}
     """Slot → why it was left alone: in maintenance, or the job it runs."""
     lost: dict[str, str] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import Check
 from rackwright.errors import Interrupted
 from rackwright.plan.model import AwsSitePlan
 from rackwright.validate import slurm
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
     from rackwright.plan.model import Plan
     from rackwright.validate.allocation import Allocation
-    from rackwright.validate.asked import Asked
+    from rackwright.validate.asked import Asked, Part
     from rackwright.validate.expectations import Expectations
     from rackwright.validate.ssh import Controller
     from rackwright.validate.suite import AnyCheck, Suite
 
+_WHY: dict[str, str] = {Check.LINK: "no link of the plan joins sites of these nodes"}
 _STAMP = "%Y-%m-%dT%H%M%SZ"
 _TO_BE_WRITTEN = Artefact(path="expectations.json", sha256="0" * 64)
 
@@ -58,11 +60,16 @@ class Order:
         return tuple(check for check in self.suite.checks if check.check in self.asked.checks)
 
     @property
+    def gone(self) -> set[str]:
+        """Nodes that no job is asked for."""
+        return {*self.asked.held, *self.asked.missing, *self.asked.lost}
+
+    @property
     def not_applicable(self) -> dict[str, str]:
         """The others, with the reason."""
         applying = {check.check for check in self.checks}
         return {
-            check.check: "the platform of these nodes does not declare it"
+            check.check: _WHY.get(check.check, "the platform of these nodes does not declare it")
             for check in self.suite.checks
             if check.check not in applying
         }
@@ -80,7 +87,8 @@ class Estimate:
 
 def estimate(order: Order, names: Iterable[str]) -> Estimate:
     """What the suite takes, batch by batch."""
-    ground = Ground([order.asked.nodes[name] for name in names], mpi=order.suite.mpi)
+    nodes = [order.asked.nodes[name] for name in names]
+    ground = Ground(nodes, mpi=order.suite.mpi, ways=order.asked.ways)
     made = [(check, list(batches(check, ground))) for check in order.checks] if ground.nodes else []
     return Estimate(
         steps=sum(len(batch) for _, of_check in made for batch in of_check),
@@ -102,29 +110,53 @@ def validate(order: Order, controller: Controller, tell: Callable[[str], None]) 
     now = datetime.now(UTC)
     folder = order.folder or order.runs / now.strftime(_STAMP)
     evidence = Evidence.begin(folder, _run(order, now), order.expectations)
-    wanted = [node.name for node in order.asked.without({*order.asked.held, *order.asked.lost})]
-    expected = estimate(order, wanted)
-    tell(
-        f"{order.suite.name}: about {expected.about_s:.0f} s for {expected.steps} steps on "
-        f"{len(wanted)} of {len(order.asked.nodes)} nodes; evidence in {folder}"
-    )
-    wish = Wish(
-        name=f"rackwright-{order.suite.name}-{now.strftime(_STAMP)}",
-        partition=order.asked.partition,
-        start_within_s=order.suite.start_within_s,
-        most_minutes=minutes(expected.longest_s, order.asked.most_hours),
-    )
+    parts = {part: _to_measure(order, part) for part in order.asked.parts}
+    _announce(order, list(parts.values()), folder, tell)
     try:
-        with allocated(controller, wish, wanted) as allocation:
-            _note(order, evidence, allocation, tell)
-            if allocation.job is not None:
-                job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
-                course = Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
-                _make(course)
+        for part, names in parts.items():
+            _measure(order, part, names, evidence, controller=controller, tell=tell)
     except KeyboardInterrupt:
         raise _stopped(evidence) from None
     evidence.write(finished=_rfc3339(datetime.now(UTC)))
     return evidence
+
+
+def _to_measure(order: Order, part: Part) -> list[str]:
+    """Nodes of a part of which nothing speaks against a job."""
+    left = {node.name for node in order.asked.without(order.gone)}
+    return [name for name in part.nodes if name in left]
+
+
+def _announce(order: Order, parts: list[list[str]], folder: Path, tell: Callable[[str], None]) -> None:
+    expected = [estimate(order, names) for names in parts]
+    tell(
+        f"{order.suite.name}: about {sum(one.about_s for one in expected):.0f} s for "
+        f"{sum(one.steps for one in expected)} steps on {sum(map(len, parts))} of "
+        f"{len(order.asked.nodes)} nodes; evidence in {folder}"
+    )
+
+
+def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
+    order: Order,
+    part: Part,
+    names: list[str],
+    evidence: Evidence,
+    *,
+    controller: Controller,
+    tell: Callable[[str], None],
+) -> None:
+    """Have a job on the nodes of a part, and make the suite in it."""
+    wish = Wish(
+        name=f"rackwright-{order.suite.name}-{part.partition}-{evidence.folder.name}",
+        partition=part.partition,
+        start_within_s=order.suite.start_within_s,
+        most_minutes=minutes(estimate(order, names).longest_s, part.most_hours),
+    )
+    with allocated(controller, wish, names) as allocation:
+        _note(order, evidence, allocation, tell)
+        if allocation.job is not None:
+            job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
+            _make(Course(order.asked, order.checks, order.suite, controller, job, evidence, tell))
 
 
 def _stopped(evidence: Evidence) -> Interrupted:
@@ -138,11 +170,13 @@ def _stopped(evidence: Evidence) -> Interrupted:
 
 def _note(order: Order, evidence: Evidence, allocation: Allocation, tell: Callable[[str], None]) -> None:
     """Write down what came of the wish for nodes."""
-    held = {**order.asked.held, **allocation.held}
-    lost = {**order.asked.lost, **allocation.lost}
-    jobs = () if allocation.job is None else (allocation.job,)
+    run = evidence.run
+    held = {**run.held, **order.asked.held, **allocation.held}
+    lost = {**run.lost, **order.asked.lost, **allocation.lost}
+    jobs = run.job_ids if allocation.job is None else (*run.job_ids, allocation.job)
+    new = {name: why for name, why in {**held, **lost}.items() if name not in {**run.held, **run.lost}}
     evidence.write(held=held, lost=lost, job_ids=jobs)
-    for name, why in sorted({**held, **lost}.items()):
+    for name, why in sorted(new.items()):
         tell(f"{name}: {'held' if name in held else 'lost'}: {why}")
 
 
@@ -175,6 +209,9 @@ def _run(order: Order, now: datetime) -> Run:
         ),
         checks=tuple(check.check for check in order.checks),
         not_applicable=order.not_applicable,
+        links={way.link: way.between for way in order.asked.ways},
+        partitions={part.partition: part.nodes for part in order.asked.parts},
+        missing=dict(order.asked.missing),
         expectations=_TO_BE_WRITTEN,
     )
 

@@ -15,6 +15,7 @@ from rackwright.validate.suite import (
     Clock,
     Collectives,
     Disk,
+    Link,
     Links,
     Matrix,
     Memory,
@@ -27,7 +28,7 @@ from rackwright.validate.tournament import rounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rackwright.validate.asked import Node, Port
+    from rackwright.validate.asked import Node, Port, Way
     from rackwright.validate.commands import Task
     from rackwright.validate.suite import AnyCheck
 
@@ -65,6 +66,10 @@ class Ground:
     nodes: Sequence[Node]
     down: frozenset[tuple[str, str, int]] = field(default_factory=frozenset)
     mpi: Mapping[str, str] = field(default_factory=dict)
+    ways: Sequence[Way] = ()
+    """Links between sites that were asked for."""
+    beyond: Sequence[Node] = ()
+    """Nodes of other sites that nothing speaks against."""
 
     def rails(self) -> list[tuple[str, int]]:
         """(fabric, rail) of all ports, sorted."""
@@ -108,6 +113,33 @@ def _links(check: Links, ground: Ground) -> Iterator[Batch]:
     with_ports = Ground([node for node in ground.nodes if node.ports])
     return _of_each(
         check, Tool.LINKS, with_ports, lambda node: commands.links([port.interface for port in node.ports])
+    )
+
+
+def _link(check: Link, ground: Ground) -> Iterator[Batch]:
+    """From the first node of a site that a link begins in to the first of the site that it ends in."""
+    steps = [
+        _over_link(check, way, next(node for node in ground.nodes if node.site == site), ground)
+        for way in ground.ways
+        for site in sorted({node.site for node in ground.nodes})
+        if way.beyond(site)
+    ]
+    if steps:
+        yield tuple(steps)
+
+
+def _over_link(check: Link, way: Way, node: Node, ground: Ground) -> Planned:
+    there = way.beyond(node.site)
+    target = next((one for one in ground.beyond if one.site == there and one.management_address), None)
+    task = commands.link(check, target.name, target.management_address, way.mtu) if target else None
+    return Planned(
+        name=f"link/{way.link}/{node.name}+{target.name if target else there}",
+        check=check.check,
+        tool=Tool.LINK,
+        context=Context(node=node.name, peer=target.name if target else None, link=way.link),
+        nodes=(node.name,),
+        task=task,
+        reason="" if target else f"no node of {there} is there to answer",
     )
 
 
@@ -276,6 +308,7 @@ def _of_all(check: NcclTests | NccomTest, name: str, tool: Tool, ground: Ground,
 
 _PLANNERS: Mapping[type[AnyCheck], Callable[..., Iterator[Batch]]] = {
     Links: _links,
+    Link: _link,
     Clock: _clock,
     Matrix: _matrix,
     Memory: _memory,

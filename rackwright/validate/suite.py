@@ -56,6 +56,14 @@ class Links(_OfNode):
     check: Literal["links"]
 
 
+class Link(_Check):
+    """Round trip and path MTU from one node of a site to one of each site it is linked to."""
+
+    check: Literal["link"]
+    probes: Annotated[int, Field(ge=1, le=5)]
+    """A kernel answers six datagrams at once, and then one a second."""
+
+
 class Clock(OfAll):
     """Offsets of the clocks."""
 
@@ -143,7 +151,7 @@ class NccomTest(OfAll):
 
 
 AnyCheck = Annotated[
-    Links | Clock | Matrix | Memory | Disk | Pairs | Collectives | NcclTests | NccomTest,
+    Links | Link | Clock | Matrix | Memory | Disk | Pairs | Collectives | NcclTests | NccomTest,
     Field(discriminator="check"),
 ]
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = "measured"
 KINDS: Mapping[str, Kind] = {
+    Check.LINK: Kind.LINK,
     Check.LINKS: Kind.RAIL,
     Check.CLOCK: Kind.NODE,
     Check.MATRIX: Kind.NODE,
@@ -34,10 +35,13 @@ _TOGETHER: Mapping[Tool, frozenset[str]] = {
     Tool.MATRIX: frozenset({"gflops", "wrong", "mismatches", "result_hash"}),
     Tool.STRESS_NG: frozenset({"failures", "bogo_ops"}),
     Tool.IPERF3: frozenset({"bandwidth"}),
+    Tool.LINK: frozenset({"path_mtu", "black_hole"}),
     Tool.LINKS: frozenset({"carrier"}),
     Tool.CLOCK: frozenset({"offset"}),
 }
 """Names that a tool gives together or not at all, for each thing it measures."""
+_ONLY_IF_ANY = frozenset({"latency"})
+"""Of a link over which nothing comes there is none, which its path MTU of nought says."""
 _BOTH_WAYS = frozenset({"forward", "reverse"})
 
 
@@ -109,7 +113,7 @@ def _is_whole(group: tuple[Tool, list[Measurement]]) -> bool:
         return _is_whole_fio(values, names)
     if tool is Tool.IPERF3 and values[0].context.parameters.get("mode") == "bidir":
         return {one.context.direction for one in values} == _BOTH_WAYS
-    return names == _TOGETHER[tool]
+    return names - _ONLY_IF_ANY == _TOGETHER[tool]
 
 
 def _is_whole_fio(values: list[Measurement], names: set[str]) -> bool:

@@ -46,6 +46,22 @@ CRITERIA: tuple[Criterion, ...] = (
         bad="its interface has no carrier",
     ),
     Bounded(
+        "link-path-mtu",
+        Check.LINK,
+        Kind.LINK,
+        "path_mtu",
+        good="it carries packets of its planned size",
+        bad="the largest packet that came over it has {value} bytes",
+    ),
+    Bounded(
+        "link-black-hole",
+        Check.LINK,
+        Kind.LINK,
+        "black_hole",
+        good="who sends a packet that is too big is told so",
+        bad="an MTU black hole: packets that are too big vanish, and nobody is told",
+    ),
+    Bounded(
         "clock-offset",
         Check.CLOCK,
         Kind.NODE,

@@ -35,8 +35,9 @@ class Evidence:
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """Slots that are judged by measurements: neither held nor lost."""
-        return tuple(node for node in self.asked if node not in self.run.held and node not in self.run.lost)
+        """Slots that are judged by measurements: neither held nor missing nor lost."""
+        gone = {*self.run.held, *self.run.missing, *self.run.lost}
+        return tuple(node for node in self.asked if node not in gone)
 
     @cached_property
     def rails(self) -> tuple[Rail, ...]:
@@ -128,7 +129,12 @@ class Evidence:
 
     def subjects(self, kind: Kind) -> tuple[Who, ...]:
         """All subjects of a kind that are judged by measurements."""
-        names = {Kind.SITE: self.sites, Kind.NODE: self.nodes, Kind.RAIL: tuple(map(port_name, self.rails))}
+        names = {
+            Kind.SITE: self.sites,
+            Kind.LINK: tuple(sorted(self.run.links)),
+            Kind.NODE: self.nodes,
+            Kind.RAIL: tuple(map(port_name, self.rails)),
+        }
         return tuple(Who(kind, name) for name in names[kind])
 
     def subjects_of(self, step: Step, kind: Kind) -> tuple[Who, ...]:
@@ -137,6 +143,7 @@ class Evidence:
         fabric, rail = step.context.fabric, step.context.rail
         names = {
             Kind.SITE: sorted({self.site_of[node] for node in nodes}),
+            Kind.LINK: [step.context.link] if step.context.link in self.run.links else [],
             Kind.NODE: sorted(nodes),
             Kind.RAIL: [
                 port_name(port)
@@ -152,6 +159,7 @@ class Evidence:
         port = self._ports.get((context.node, context.fabric, context.rail))
         names = {
             Kind.SITE: sorted({self.site_of[node] for node in context.nodes if node in self._judged}),
+            Kind.LINK: [context.link] if context.link in self.run.links else [],
             Kind.NODE: [context.node] if context.node and context.node in self._judged else [],
             Kind.RAIL: [port_name(port)] if port else [],
         }

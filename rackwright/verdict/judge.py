@@ -75,12 +75,17 @@ def _by(criterion: Criterion, evidence: Evidence) -> Iterator[Judgement]:
 
 def _absent(evidence: Evidence) -> Iterator[Judgement]:
     """Slots that were asked for and that nobody could, or would, measure."""
-    reasons = (("held", Value.NOT_RUN, evidence.run.held), ("lost", Value.ERROR, evidence.run.lost))
+    run = evidence.run
+    reasons = (
+        ("held", Value.NOT_RUN, run.held),
+        ("missing", Value.NOT_RUN, run.missing),
+        ("lost", Value.ERROR, run.lost),
+    )
     for criterion, value, slots in reasons:
         for node in (node for node in evidence.asked if node in slots):
-            output = [one for step in evidence.run.steps if node in step.lost for one in output_of(step)]
+            output = [one for step in run.steps if node in step.lost for one in output_of(step)]
             yield unmeasured(Who(Kind.NODE, node), criterion, slots[node], output, value=value)
-            for port in (port for port in evidence.run.rails if port.node == node):
+            for port in (port for port in run.rails if port.node == node):
                 who = Who(Kind.RAIL, port_name(port))
                 yield unmeasured(who, criterion, f"its node: {slots[node]}", value=value, explained_by=node)
 

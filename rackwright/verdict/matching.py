@@ -39,6 +39,7 @@ class Bounds:
             (key.fabric, context.fabric or ""),
             (key.rails, over),
             (key.ranks, context.ranks),
+            (key.link, context.link or ""),
         )
         return all(wanted is None or wanted == got for wanted, got in asked)
 
@@ -47,7 +48,8 @@ def _weight(expectation: Expectation) -> tuple[int, float]:
     """The most specific comes first; of equals the strictest."""
     key = expectation.key
     said = sum(
-        part is not None for part in (key.collective, key.size_bytes, key.fabric, key.rails, key.ranks)
+        part is not None
+        for part in (key.collective, key.size_bytes, key.fabric, key.rails, key.ranks, key.link)
     )
     return said, expectation.at_least or 0.0
 

@@ -28,6 +28,10 @@ class Kind(StrEnum):
     """What a subject is."""
 
     SITE = "site"
+    LINK = "link"
+    """Between two sites."""
+    PARTITION = "partition"
+    """Of Slurm; a subject where a run is of several."""
     NODE = "node"
     RAIL = "rail"
     """A node's port on one rail."""

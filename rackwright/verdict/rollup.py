@@ -28,7 +28,20 @@ def subjects(evidence: Evidence, judgements: Iterable[Judgement]) -> tuple[Subje
     rails = {who: _subject(evidence, who, found[who]) for who in found if who.kind is Kind.RAIL}
     nodes = _above(evidence, found, _ports(evidence), rails, Kind.NODE)
     sites = _above(evidence, found, _slots(evidence), nodes, Kind.SITE)
-    return tuple(sorted((*sites.values(), *nodes.values(), *rails.values()), key=_rank))
+    partitions = _above(evidence, found, _partitions(evidence), nodes, Kind.PARTITION)
+    links = {who: _subject(evidence, who, found[who]) for who in found if who.kind is Kind.LINK}
+    every = (sites, links, partitions, nodes, rails)
+    return tuple(sorted((one for made in every for one in made.values()), key=_rank))
+
+
+def _partitions(evidence: Evidence) -> dict[Who, list[Who]]:
+    """Partitions with their nodes, where there are several; of one alone its site says the same."""
+    parts = evidence.run.partitions
+    return {
+        Who(Kind.PARTITION, name): [Who(Kind.NODE, node) for node in nodes]
+        for name, nodes in parts.items()
+        if len(parts) > 1
+    }
 
 
 def _ports(evidence: Evidence) -> dict[Who, list[Who]]:

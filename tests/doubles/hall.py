@@ -17,6 +17,7 @@ from rackwright.inventory.collect import Wait, collect
 from rackwright.plan.build import build
 from rackwright.plan.observed import HostKey
 from rackwright.spec.load import load
+from tests.doubles.fake_ec2 import FakeEc2
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +52,9 @@ class Hall:
     held: frozenset[int] = frozenset()
     undelivered: frozenset[int] = frozenset()
     with_zone: bool = False
+    zone_burst: int = 0
+    own_vpc: bool = True
+    ec2: FakeEc2 = field(default_factory=FakeEc2)
     with_slurm: bool = False
     told: list[str] = field(default_factory=list)
 
@@ -84,8 +88,9 @@ class Hall:
         return collect(self.plan(), self.folder, Wait(wait_seconds, self.told.append), acceptance)
 
     def _spec(self) -> object:
-        zone = {"use2": _zone()} if self.with_zone else {}
-        cloud = {"site": "use2", "platform": "p5.48xlarge", "nodes": {"static": 1}, "image": "debian"}
+        zone = {"use2": _zone(own=self.own_vpc)} if self.with_zone else {}
+        nodes = {"static": 1, "burst": self.zone_burst}
+        cloud = {"site": "use2", "platform": "p5.48xlarge", "nodes": nodes, "image": "debian"}
         return {
             "rackwright": 1,
             "cluster": {"name": "atlas", "domain": "atlas.example"},
@@ -132,13 +137,14 @@ def _slurm() -> object:
     return {"kind": "slurm", "sites": ["hall-a"], "partitions": {"all": {"pools": ["gpu-node"]}}}
 
 
-def _zone() -> object:
+def _zone(*, own: bool) -> object:
+    brought = {"existing": "vpc-01234567", "subnets": {"nodes": "subnet-01234567"}}
     return {
         "kind": "aws",
         "account": "123456789012",
         "region": "us-east-2",
         "zone_id": "use2-az2",
-        "vpc": {"cidrs": ["10.128.0.0/16"]},
+        "vpc": {"cidrs": ["10.128.0.0/16"]} if own else brought,
     }
 
 

@@ -41,7 +41,16 @@ def cluster(spec: Path) -> Cluster:
 
 
 def test_the_examples_are_those_of_the_readme() -> None:
-    assert [path.stem for path in SPECS] == ["aws-p5", "aws-trn2", "hybrid", "lab", "onprem-dgx-h100"]
+    assert [path.stem for path in SPECS] == [
+        "aws-p5",
+        "aws-p5en",
+        "aws-p6-b300",
+        "aws-trn2",
+        "hybrid",
+        "lab-hybrid",
+        "lab",
+        "onprem-dgx-h100",
+    ]
 
 
 def test_the_plan(spec: Path, cluster: Cluster, golden: Callable[[str, str], None]) -> None:

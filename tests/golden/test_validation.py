@@ -53,7 +53,15 @@ def _lines(cluster: Cluster, pool: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "pool"), [("lab", "node"), ("onprem-dgx-h100", "h100"), ("aws-p5", "p5"), ("aws-trn2", "trn2")]
+    ("name", "pool"),
+    [
+        ("lab", "node"),
+        ("onprem-dgx-h100", "h100"),
+        ("aws-p5", "p5"),
+        ("aws-p5en", "p5en"),
+        ("aws-p6-b300", "b300"),
+        ("aws-trn2", "trn2"),
+    ],
 )
 def test_the_commands(name: str, pool: str, golden: Callable[[str, str], None]) -> None:
     cluster = open_cluster(CLUSTERS / f"{name}.yaml")

@@ -29,6 +29,13 @@ def _missing() -> str:
 
 
 @pytest.fixture(scope="session")
+def can_hold_a_lab() -> None:
+    """Skip what uses it where no lab can be made."""
+    if reason := _missing():
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
 def ranges() -> Iterator[Iterator[str]]:
     """Address ranges that neither this machine nor another test run on it uses: ``10.87`` and so on.
 

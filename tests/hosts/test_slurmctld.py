@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -142,3 +143,62 @@ def test_a_key_that_it_does_not_know_keeps_it_from_starting(folder: Path) -> Non
         with pytest.raises(subprocess.CalledProcessError) as failed:
             controller.start()
         assert "unrecognized key: ReturnToServise" in failed.value.stderr
+
+
+RESUME = """#!/bin/sh
+echo "$(basename "$0") $*" >>/var/log/slurm/burst.log
+"""
+PROGRAMS = ("burst-resume", "burst-resume-failed", "burst-suspend")
+
+
+def test_a_job_wakes_a_slot_on_demand_and_no_other(folder: Path) -> None:
+    """State=CLOUD, SuspendExcNodes and the programs' places: slurmctld asks for exactly that slot."""
+    plan = open_cluster(CLUSTERS / "lab-hybrid.yaml").plan
+    with running(folder, plan) as controller:
+        controller.run("mkdir", "-p", render.PROGRAMS)
+        for name in PROGRAMS:
+            controller.run("tee", f"{render.PROGRAMS}/{name}", text=RESUME)
+            controller.run("chmod", "0755", f"{render.PROGRAMS}/{name}")
+        assert "power_save" not in controller.start()
+        nodes = {node["NodeName"]: node["State"] for node in controller.show("nodes")}
+        assert "POWERED_DOWN" in nodes["cnode-002"]
+        assert not any("POWERED_DOWN" in state for name, state in nodes.items() if name != "cnode-002")
+        controller.run(
+            "sbatch", "--partition=cloud", "--nodelist=cnode-002", "--output=/dev/null", "--wrap=true"
+        )
+        asked = ""
+        for _ in range(100):
+            asked = controller.run("sh", "-c", "cat /var/log/slurm/burst.log || true")
+            if asked:
+                break
+            time.sleep(0.2)
+        assert asked == "burst-resume cnode-002\n"
+
+
+def test_no_job_spans_two_sites_but_a_heterogeneous_one_does(folder: Path) -> None:
+    """Even in a partition over both, which SLURM017 refuses: their trees have no switch in common."""
+    plan = open_cluster(CLUSTERS / "lab-hybrid.yaml").plan
+    slurm = plan.slurm["main"]
+    pools = {
+        name: nodes.model_copy(update={"nodes": (), "burst": (*nodes.nodes, *nodes.burst)})
+        for name, nodes in slurm.pools.items()
+    }  # all on demand, so that slurmctld gives out nodes that nobody has to play
+    everybody = slurm.partitions["hall"].model_copy(update={"pools": ("cnode", "node")})
+    wide = slurm.model_copy(
+        update={"pools": pools, "partitions": {"all": everybody, "cloud": slurm.partitions["cloud"]}}
+    )
+    with running(folder, plan.model_copy(update={"slurm": {"main": wide}})) as controller:
+        controller.run("mkdir", "-p", render.PROGRAMS)
+        for name in PROGRAMS:
+            controller.run("install", "-m", "0755", "/bin/true", f"{render.PROGRAMS}/{name}")
+        controller.start()
+        job = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=true", "--partition=all")
+        with pytest.raises(subprocess.CalledProcessError) as error:
+            controller.run(*job, "--nodelist=node-001,cnode-001", "--nodes=2")
+        assert "Requested topology configuration is not available" in error.value.stderr
+        within = controller.run(*job, "--nodelist=node-[001-002]", "--nodes=2").strip()
+        parts = ("--nodes=1", ":", "--partition=cloud", "--nodes=1", "--wrap=true")
+        leader = controller.run(*job, *parts).strip()
+        jobs = controller.show("jobs")
+        assert [one["NumNodes"][0] for one in jobs if one["JobId"] == within] == ["2"]  # ``2`` or ``2-2``
+        assert {one["Partition"] for one in jobs if one.get("HetJobId") == leader} == {"all", "cloud"}

@@ -1,4 +1,4 @@
-"""What a fault can be planted on: a host by its slot, a rail by its slot and interface."""
+"""What a fault can be planted on: a host, a rail of one, a link, a cloud, or what is had in a cloud."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rackwright.lab.model import Host, Nic, World
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rackwright.lab.model import CloudSite, Host, Nic, World
 
 
 class SubjectKind(StrEnum):
@@ -16,13 +18,47 @@ class SubjectKind(StrEnum):
     """``node-002``."""
     RAIL = "rail"
     """``node-002/r1``; a slot alone is its last rail."""
+    LINK = "link"
+    """``wan``: by its name in the spec."""
+    CAPACITY = "pool-or-type"
+    """``cnode``, or ``lab1.2rail``."""
+    CLOUD = "cloud"
+    """A site of kind aws."""
+
+
+EXAMPLES = {
+    SubjectKind.HOST: "node-002",
+    SubjectKind.RAIL: "node-002",
+    SubjectKind.LINK: "wan",
+    SubjectKind.CAPACITY: "cnode",
+    SubjectKind.CLOUD: "cloud",
+}
 
 
 def possible(world: World, kind: SubjectKind) -> list[str]:
     """All subjects of a kind."""
-    if kind is SubjectKind.HOST:
-        return [host.slot for host in world.hosts]
-    return [f"{host.slot}/{nic.interface}" for host in world.hosts for nic in host.rails]
+    return list(dict.fromkeys(_POSSIBLE[kind](world)))
+
+
+def _rails(world: World) -> Iterator[str]:
+    return (f"{host.slot}/{nic.interface}" for host in world.hosts for nic in host.rails)
+
+
+def _capacity(world: World) -> Iterator[str]:
+    """Pools, then types."""
+    for site in world.cloud:
+        yield from site.pools
+    for site in world.cloud:
+        yield from (pool.type for pool in site.pools.values())
+
+
+_POSSIBLE: dict[SubjectKind, Callable[[World], Iterable[str]]] = {
+    SubjectKind.HOST: lambda world: [host.slot for host in world.hosts],
+    SubjectKind.RAIL: _rails,
+    SubjectKind.LINK: lambda world: [site.line.link for site in world.cloud],
+    SubjectKind.CAPACITY: _capacity,
+    SubjectKind.CLOUD: lambda world: [site.site for site in world.cloud],
+}
 
 
 def find(world: World, kind: SubjectKind, text: str) -> str | None:
@@ -50,3 +86,15 @@ def rail(world: World, subject: str) -> tuple[Host, Nic]:
         if f"{host.slot}/{nic.interface}" == subject:
             return host, nic
     raise KeyError(subject)
+
+
+def line_site(world: World, link: str) -> CloudSite:
+    """The cloud that a link leads to.
+
+    Raises:
+        KeyError: no such link.
+    """
+    for site in world.cloud:
+        if site.line.link == link:
+            return site
+    raise KeyError(link)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from rackwright.provision.notes import GONE, Change
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -11,21 +12,6 @@ if TYPE_CHECKING:
     from rackwright.provision.onprem.model import FoundHost, WantedHost
 
 _PLANNED = ("bmc_address", "boot_mac", "held")
-GONE = "forgotten"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One field of one slot; an empty side means the slot is new."""
-
-    slot: str
-    field: str
-    before: str
-    after: str
-
-    def __str__(self) -> str:
-        before = f"{self.before or 'none'} -> " if self.field != "slot" else ""
-        return f"{self.slot}: {self.field} {before}{self.after or 'none'}"
 
 
 def changes(found: Mapping[str, FoundHost], wanted: Mapping[str, WantedHost]) -> list[Change]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from rackwright.errors import Failure
 from rackwright.plan.model import BmcPlan, HostPlan, OnpremStack
+from rackwright.provision.notes import FailureNote  # noqa: TC001 (pydantic reads annotations at run time)
 from rackwright.spec.base import Model
 
 HOST_SET = "rackwright:onprem:HostSet"
@@ -23,18 +23,6 @@ class WantedHost(HostPlan):
     """One host as the plan wants it, and its power."""
 
     power: Power
-
-
-class FailureNote(Model):
-    """Why a host is not as wanted."""
-
-    code: str
-    cause: str
-    hint: str
-
-    def of(self, slot: str) -> Failure:
-        """The same, with its subject."""
-        return Failure(slot, self.code, self.cause, self.hint)
 
 
 class FoundHost(WantedHost):

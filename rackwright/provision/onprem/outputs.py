@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from rackwright.provision.onprem.model import FailureNote, FoundHost, Power
+from rackwright.provision.notes import FailureNote
+from rackwright.provision.onprem.model import FoundHost, Power
 from rackwright.spec.base import Model
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from rackwright.errors import SubjectFailed
+from rackwright.provision.notes import FailureNote
 from rackwright.provision.onprem import failures
 from rackwright.provision.onprem.failures import AnotherMachine, failed
-from rackwright.provision.onprem.model import FailureNote, FoundHost
+from rackwright.provision.onprem.model import FoundHost
 from rackwright.provision.onprem.redfish import machine
 
 if TYPE_CHECKING:

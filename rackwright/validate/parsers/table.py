@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Completeness, Parsed, Tool
-from rackwright.validate.parsers import clock, collectives, fio, iperf3, links, matrix, stress_ng
+from rackwright.validate.parsers import clock, collectives, fio, iperf3, link, links, matrix, stress_ng
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,6 +16,7 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.STRESS_NG: stress_ng.parse,
     Tool.FIO: fio.parse,
     Tool.IPERF3: iperf3.parse,
+    Tool.LINK: link.parse,
     Tool.LINKS: links.parse,
     Tool.CLOCK: clock.parse,
 }

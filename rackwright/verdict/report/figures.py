@@ -17,6 +17,7 @@ UNITS = MappingProxyType(
         Unit.GFLOPS: "GFLOP/s",
         Unit.SECONDS: "s",
         Unit.MICROSECONDS: "µs",
+        Unit.BYTES: "B",
         Unit.COUNT: "",
         Unit.OPS_S: "operations/s",
         Unit.SHA256: "",

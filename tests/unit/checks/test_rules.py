@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pytest
 
+from rackwright import paths
 from rackwright.checks import run
 from rackwright.checks.registry import rules
 from rackwright.checks.storage import FSX_EFA_STEP_GIB
 from rackwright.checks.suppression import OWN_RULES
 from rackwright.findings import Level
+from tests.doubles.spoiled_plans import SPOILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +40,13 @@ def case(code: str, path: str, example: str, **edits: object) -> Case:
 
 LEAVES = {"site": "hall", "platform": "lab-node", "nodes": {"static": 1}, "image": "debian"}
 RAILS = {"kind": "ethernet", "speed": "100m", "topology": {"kind": "rails"}}
+ZONE = {
+    "kind": "aws",
+    "account": "123456789012",
+    "region": "us-west-2",
+    "zone_id": "usw2-az1",
+    "vpc": {"cidrs": ["10.65.0.0/16"]},
+}
 UNTIL = "2027-03-01"
 
 CASES = [
@@ -81,6 +90,26 @@ CASES = [
     case("EFA001", "pools.p5.fabrics.efa", "aws-p5", pools__p5__platform="m7i.4xlarge"),
     case("EFA002", "pools.h100.fabrics.efa", "hybrid", pools__h100__fabrics__efa={}),
     case("EFA003", "pools.p5.fabrics.efa.nics", "aws-p5", pools__p5__fabrics__efa={"nics": 33}),
+    case(
+        "EFA006",
+        "pools.more.fabrics.efa",
+        "aws-p5",
+        sites__usw2=ZONE,
+        pools__more={
+            "site": "usw2",
+            "platform": "p5.48xlarge",
+            "nodes": {"static": 1},
+            "image": "p5",
+            "fabrics": {"efa": {}},
+        },
+    ),
+    case(
+        "EFA007",
+        "pools.p5.fabrics.more",
+        "aws-p5",
+        fabrics__more={"kind": "efa"},
+        pools__p5__fabrics={"efa": {}, "more": {}},
+    ),
     case("FAB002", "fabrics.spare", "lab", fabrics__spare=RAILS),
     case("FAB003", "pools.node.fabrics.compute", "lab", fabrics__compute__speed="200m"),
     case("FAB003", "pools.h100.fabrics.compute", "hybrid", fabrics__compute__speed="hdr"),
@@ -124,7 +153,7 @@ CASES = [
         schedulers__main__settings={"returntoservice": 2},
     ),
     case("SLURM011", "schedulers.main", "lab", pools__head__roles=["slurm-controller"]),
-    case("SLURM012", "pools.trn2.platform", "aws-trn2"),
+    case("SLURM012", "pools.trn2.platform", "aws-trn2", pools__trn2__platform="p6e-gb200.36xlarge"),
     case("SLURM013", "schedulers.main", "onprem-dgx-h100"),
     case("SLURM014", "images.debian.slurm", "lab", images__debian__slurm="23.02"),
     case(
@@ -132,6 +161,12 @@ CASES = [
         "schedulers.main.partitions.more.default",
         "lab",
         schedulers__main__partitions__more={"pools": ["node"], "default": True},
+    ),
+    case(
+        "SLURM017",
+        "schedulers.main.partitions.h100.pools",
+        "hybrid",
+        schedulers__main__partitions__h100__pools=["h100", "trn2"],
     ),
     case(
         "SLURM016",
@@ -184,14 +219,20 @@ def test_assets_of_a_cloud_pool(edited: Edit, judged: Judge) -> None:
 
 def test_every_rule_has_its_counter_example() -> None:
     codes = {rule.code for rule in rules()} | {rule.code for rule in OWN_RULES}
-    assert {one.code for one in CASES} | {"POOL002"} == codes
+    seen = {one.code for one in CASES} | {one.code for one in SPOILED}
+    assert seen | {"POOL002"} == codes
 
 
-@pytest.mark.parametrize("example", ["aws-p5", "aws-trn2", "hybrid", "lab", "onprem-dgx-h100"])
+EXAMPLES = sorted(
+    path.stem for path in (paths.repository() / "clusters").glob("*.yaml") if ".lock" not in path.suffixes
+)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_no_example_has_an_error(example: str, edited: Edit, judged: Judge) -> None:
     findings = judged(edited(example, {})).findings
     assert [one.code for one in findings if one.level is Level.ERROR] == []
-    assert {one.code for one in findings} <= {"ASSET006", "SLURM002", "SLURM012", "SLURM013"}
+    assert {one.code for one in findings} <= {"ASSET006", "SLURM002", "SLURM012", "SLURM013", "STATE001"}
 
 
 def test_every_rule_says_who_it_is() -> None:

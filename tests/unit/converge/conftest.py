@@ -13,6 +13,8 @@ _KEY = HostKey(type="ssh-ed25519", key="AAAA")
 
 def _host(pool: str, number: int, rack: str | None, roles: tuple[Role, ...] = ()) -> Host:
     return Host(
+        kind="onprem",
+        instance="",
         site="hall",
         pool=pool,
         platform="lab-node",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.inventory.zone import Zone
 from tests.doubles.hall import Hall
 
 if TYPE_CHECKING:
@@ -18,8 +19,11 @@ def _own_state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Hall:
+def hall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hall:
     made = Hall(tmp_path)
+    monkeypatch.setattr(
+        "rackwright.inventory.collect.opened", lambda name, _, cluster: Zone(name, cluster, made.ec2)
+    )
     for number in range(1, made.nodes + 1):
         made.prints(f"gpu-node-{number:03d}")
     return made

@@ -24,6 +24,7 @@ KEY = HostKey(type="ssh-ed25519", key="AAAAC3NzaC1lZDI1NTE5AAAAIGtleQ==")
 
 def host(number: int) -> Host:
     return Host(
+        kind="onprem", instance="",
         site="hall", pool="node", platform="lab-node", image="debian", roles=(), user="rackwright",
         bastion=None, address=f"10.0.0.{number}", addresses={}, rails=(), rack=None, unit=None,
         host_set="node-1", serial=f"S{number}", host_keys=(KEY,),

@@ -30,7 +30,7 @@ def test_every_slot_is_either_a_host_or_absent_with_its_reason(hall: Hall) -> No
         FOUR: Absence.NO_KEY,
         "gpu-node-005": Absence.NO_KEY,
         "gpu-node-006": Absence.ON_DEMAND,
-        "cloud-001": Absence.NOT_BUILT,
+        "cloud-001": Absence.NO_INSTANCE,
     }
     assert inventory.absent[FOUR].code == "KEY001"
 

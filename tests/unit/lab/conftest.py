@@ -10,6 +10,7 @@ from rackwright import paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.lab.places import Places
 from rackwright.lab.world import world_of
+from tests.doubles import cloud
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,14 @@ def example() -> Cluster:
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
     return Places("lab", tmp_path / "state" / "lab", tmp_path / "run" / "lab")
+
+
+@pytest.fixture
+def cloud_world(places: Places, tmp_path: Path) -> World:
+    """A hall of nodes 001 to 002 and a cloud."""
+    spec = cloud.write_spec(tmp_path / "clusters", "lab", "10.77", nodes=2)
+    cluster = open_cluster(spec)
+    return world_of(cluster.plan, cluster.catalogue, spec, tmp_path / "image", places)
 
 
 @pytest.fixture

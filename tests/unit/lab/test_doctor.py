@@ -122,10 +122,10 @@ def test_disks_that_do_not_fit_are_told_in_gib(monkeypatch: pytest.MonkeyPatch, 
     gib = 1 << 30
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(9 * gib, 0, int(8.4 * gib)))
     with pytest.raises(EnvironmentUnfit) as full:
-        disks.require_space(world)
+        disks.require_space(world, disks.missing(world))
     assert (full.value.code, full.value.got, full.value.expected) == ("LAB003", "8.4 GiB free", "8.5 GiB")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(9 * gib, 0, int(8.6 * gib)))
-    disks.require_space(world)
+    disks.require_space(world, disks.missing(world))
 
 
 def test_disks_that_are_there_need_no_more_space(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
@@ -133,7 +133,7 @@ def test_disks_that_are_there_need_no_more_space(monkeypatch: pytest.MonkeyPatch
     for host in world.hosts:
         world.places.disk(host.slot).parent.mkdir(parents=True, exist_ok=True)
         world.places.disk(host.slot).touch()
-    disks.require_space(world)
+    disks.require_space(world, disks.missing(world))
 
 
 def test_little_memory_is_told_and_blocks_nothing(world: World, tmp_path: Path) -> None:

@@ -41,6 +41,13 @@ def test_files_are_for_all_to_read_whatever_the_umask(tmp_path: Path, root: Path
     assert (root / "etc/hostname").stat().st_mode & 0o777 == 0o644
 
 
+def test_files_keep_their_modes_where_they_are_to(tmp_path: Path, root: Path) -> None:
+    folder = _seed(tmp_path / "a", sudoers="all")
+    (folder / "etc/sudoers").chmod(0o440)
+    seed.lay([folder], root, keep_modes=True)
+    assert (root / "etc/sudoers").stat().st_mode & 0o777 == 0o440
+
+
 def test_a_file_that_is_a_link_out_of_the_root_is_replaced_not_followed(tmp_path: Path, root: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("untouched")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from rackwright.inventory.console import parse
 from rackwright.lab import supervisor
 from rackwright.lab.supervisor import Machine
@@ -16,12 +18,21 @@ if TYPE_CHECKING:
     from rackwright.lab.places import Places
 
 
-def _machine(places: Places, tmp_path: Path) -> Machine:
-    return Machine(places, "node-001", "_hall", tmp_path / "image", tmp_path / "node-001.log", 1024)
+def _machine(places: Places, tmp_path: Path, *, keep_modes: bool = False) -> Machine:
+    return Machine(
+        places=places,
+        slot="node-001",
+        seeds=(places.seeds / "_hall", places.seeds / "node-001"),
+        keep_modes=keep_modes,
+        image=tmp_path / "image",
+        console=tmp_path / "node-001.log",
+        memory_mib=1024,
+    )
 
 
-def test_its_command_line_says_all_it_needs(places: Places, tmp_path: Path) -> None:
-    machine = _machine(places, tmp_path)
+@pytest.mark.parametrize("keep_modes", [True, False])
+def test_its_command_line_says_all_it_needs(places: Places, tmp_path: Path, *, keep_modes: bool) -> None:
+    machine = _machine(places, tmp_path, keep_modes=keep_modes)
     assert Machine.parse(machine.arguments()) == machine
 
 

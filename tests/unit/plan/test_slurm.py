@@ -8,6 +8,7 @@ import pytest
 
 from rackwright.errors import SpecInvalid
 from rackwright.plan.slurm_settings import DEFAULTS
+from rackwright.spec.schedulers import BurstTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,7 +89,7 @@ def test_a_retired_slot_moves_no_other_to_another_unit(plan_of: PlanOf, values: 
     assert units["node-su02"] == ("node-033", "node-034")
 
 
-def test_a_burst_slot_is_no_node_yet(plan_of: PlanOf, zone: Values) -> None:
+def test_a_burst_slot_of_a_zone_is_a_node_on_demand(plan_of: PlanOf, zone: Values) -> None:
     zone["images"]["neuron"]["slurm"] = "24.11"
     zone["schedulers"] = {
         "main": {"kind": "slurm", "sites": ["use2"], "partitions": {"all": {"pools": ["trn2"]}}}
@@ -96,7 +97,18 @@ def test_a_burst_slot_is_no_node_yet(plan_of: PlanOf, zone: Values) -> None:
     planned = slurm(plan_of, zone)
     assert planned.pools["trn2"].nodes == ("trn2-001", "trn2-002")
     assert planned.pools["trn2"].awaited == ()
-    assert planned.units == {"trn2-su01": ("trn2-001", "trn2-002")}
+    assert planned.pools["trn2"].burst == ("trn2-003", "trn2-004", "trn2-005")
+    assert planned.units == {"trn2-su01": tuple(f"trn2-{number:03d}" for number in range(1, 6))}
+    assert planned.burst == BurstTimes()
+    assert planned.users == ("rackwright",)
+
+
+def test_a_burst_slot_of_a_hall_is_no_node(plan_of: PlanOf, values: Values) -> None:
+    values["pools"]["node"]["nodes"] = {"static": 3, "burst": 1}
+    planned = slurm(plan_of, values)
+    assert planned.pools["node"].burst == ()
+    assert planned.burst is None
+    assert planned.units == {"node-su01": ("node-001", "node-002", "node-003")}
 
 
 def test_the_spec_may_replace_a_setting_whatever_its_case(plan_of: PlanOf, values: Values) -> None:

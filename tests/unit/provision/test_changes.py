@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rackwright.provision.notes import FailureNote
 from rackwright.provision.onprem.changes import changes, drift
-from rackwright.provision.onprem.model import FailureNote, FoundHost, WantedHost
+from rackwright.provision.onprem.model import FoundHost, WantedHost
 
 _NOTE = FailureNote(code="BMC001", cause="no answer", hint="look")
 

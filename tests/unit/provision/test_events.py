@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pulumi.automation.events import EngineEvent
 
-from rackwright.provision.events import Watch, host_sets
+from rackwright.provision.events import Watch, resources
+from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.onprem.hostset import foreseen
 from rackwright.provision.onprem.model import HOST_SET, FoundSet, WantedSet
 
@@ -86,7 +87,7 @@ def test_what_reading_finds_is_drift_and_no_change(wanted: WantedSet, up: FoundS
     )
     assert [str(change) for change in watch.drift] == ["node-002: power on -> off"]
     assert [str(change) for change in watch.changes] == ["node-002: power off -> on"]
-    assert watch.hosts["node-002"].power == "off"
+    assert watch.sets == [(KINDS[HOST_SET], off)]
     assert told == ["  found node-002: power on -> off", "  node-u01: update, 1 host"]
 
 
@@ -138,5 +139,61 @@ def test_sets_are_read_from_the_engine_s_state_and_others_passed_over(up: FoundS
             {"type": HOST_SET, "outputs": {"hosts": "of another version"}},
         ]
     }
-    assert list(host_sets(deployment)) == [up]
-    assert list(host_sets(None)) == []
+    assert list(sets(deployment)) == [(KINDS[HOST_SET], up)]
+    assert list(sets(None)) == []
+
+
+def _of_cloud(kind: str, op: str) -> EngineEvent:
+    urn = "urn:pulumi:t-zone::aws-network::rackwright:aws:ClusterNetwork$aws:ec2/vpc:Vpc::vpc"
+    metadata = {"op": op, "urn": urn, "type": "aws:ec2/vpc:Vpc", "provider": ""}
+    return EngineEvent.from_json({"sequence": 1, "timestamp": 1, kind: {"metadata": metadata}})
+
+
+@pytest.mark.parametrize(
+    ("op", "says"),
+    [
+        ("create", "vpc: aws:ec2/vpc:Vpc none -> there"),
+        ("update", "vpc: aws:ec2/vpc:Vpc there -> changed"),
+        ("replace", "vpc: aws:ec2/vpc:Vpc there -> replaced"),
+        ("delete", "vpc: aws:ec2/vpc:Vpc there -> gone"),
+    ],
+)
+def test_a_step_of_a_resource_of_the_cloud_is_a_change(op: str, says: str) -> None:
+    watch, told = _watched(_of_cloud("resourcePreEvent", op), _of_cloud("resourcePreEvent", "same"))
+    assert [str(change) for change in watch.changes] == [says]
+    assert told == [f"  {says}"]
+
+
+def test_a_replacement_in_three_steps_is_told_once() -> None:
+    steps = [_of_cloud("resourcePreEvent", op) for op in ("create-replacement", "replace", "delete-replaced")]
+    watch, _ = _watched(*steps)
+    assert len(watch.changes) == 1
+
+
+def test_an_error_of_a_resource_names_it_and_those_of_sets_and_of_the_stack_are_told_elsewhere() -> None:
+    def says(urn: str, severity: str = "error") -> EngineEvent:
+        told = {
+            "urn": urn,
+            "prefix": "",
+            "message": "creating VPC:\n  VpcLimitExceeded<{%reset%}>",
+            "color": "",
+        }
+        return EngineEvent.from_json(
+            {"sequence": 1, "timestamp": 1, "diagnosticEvent": {**told, "severity": severity}}
+        )
+
+    vpc = "urn:pulumi:t::aws-network::rackwright:aws:ClusterNetwork$aws:ec2/vpc:Vpc::vpc"
+    stack = "urn:pulumi:t::aws-network::pulumi:pulumi:Stack::aws-network-t"
+    watch, _ = _watched(says(vpc), says(vpc, "warning"), says(stack), says(URN), says(""))
+    [failure] = watch.failures
+    assert (failure.subject, failure.code) == ("vpc", "PULUMI005")
+    assert failure.cause == "creating VPC: VpcLimitExceeded"
+
+
+def test_resources_of_the_cloud_are_read_from_the_engine_s_state_without_components_and_providers() -> None:
+    types = ["pulumi:pulumi:Stack", "pulumi:providers:aws", "rackwright:aws:ClusterNetwork", HOST_SET]
+    deployment = {
+        "resources": [{"type": one, "urn": f"a::b::{one}::x"} for one in [*types, "aws:ec2/vpc:Vpc"]]
+    }
+    assert [str(change) for change in resources(deployment)] == ["x: aws:ec2/vpc:Vpc there -> gone"]
+    assert list(resources(None)) == []

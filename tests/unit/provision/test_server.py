@@ -185,7 +185,7 @@ def test_delete_asks_nobody_and_import_is_refused_with_the_way_to_do_it(engine: 
 def test_cancel_begins_no_further_host(make_ground: Callable[..., Ground]) -> None:
     engine = Engine(make_ground())
     engine.configure()
-    engine.provider.reconciler.stop()
+    engine.provider.process.stop()
     with pytest.raises(grpc.RpcError) as raised:
         engine.ask("Create", proto.CreateRequest(urn=URN, properties=_inputs(engine)))
     assert len(_initialisation_failed(raised.value).reasons) == 2

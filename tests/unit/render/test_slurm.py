@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from rackwright.plan.model import Plan, SlurmPlan
 
-EXAMPLES = ("aws-p5", "aws-trn2", "hybrid", "lab", "onprem-dgx-h100")
+EXAMPLES = (
+    "aws-p5",
+    "aws-p5en",
+    "aws-p6-b300",
+    "aws-trn2",
+    "hybrid",
+    "lab",
+    "lab-hybrid",
+    "onprem-dgx-h100",
+)
 
 
 def plan_of(example: str) -> Plan:
@@ -77,7 +86,38 @@ def test_a_real_machine_has_cgroups_and_gres(hybrid: SlurmPlan) -> None:
     assert "ConstrainDevices=yes" in lines(hybrid, "cgroup.conf")
     assert lines(hybrid, "gres.conf")[1:] == [
         "NodeName=h100-[001-031] Name=gpu Type=h100 File=/dev/nvidia[0-7]",
-        "NodeName=trn2-[001-004] Name=gpu Type=trainium2 File=/dev/neuron[0-15]",
+        "NodeName=trn2-[001-016] Name=gpu Type=trainium2 File=/dev/neuron[0-15]",
+    ]
+
+
+def test_a_slot_on_demand_is_a_cloud_node_of_its_partition(hybrid: SlurmPlan) -> None:
+    cloud = [line for line in lines(hybrid) if line.endswith("State=CLOUD")]
+    assert [line.split()[0] for line in cloud] == ["NodeName=trn2-[005-016]"]
+    (partition,) = [line for line in lines(hybrid) if line.startswith("PartitionName=trn2")]
+    assert "Nodes=trn2-[001-016]" in partition
+    assert "SwitchName=trn2-su01 Nodes=trn2-[001-016]" in lines(hybrid, "topology.conf")
+
+
+def test_only_slots_on_demand_are_ever_given_back(hybrid: SlurmPlan, lab: SlurmPlan) -> None:
+    assert {
+        "ResumeProgram=/usr/local/lib/rackwright/burst-resume",
+        "ResumeFailProgram=/usr/local/lib/rackwright/burst-resume-failed",
+        "SuspendProgram=/usr/local/lib/rackwright/burst-suspend",
+        "ResumeTimeout=1800",
+        "SuspendTime=600",
+        "SuspendTimeout=120",
+        "SuspendExcNodes=h100-[001-031],trn2-[001-004]",
+        "SlurmctldParameters=enable_configless,idle_on_node_suspend,power_save_interval=2,power_save_min_interval=0",
+    } <= set(lines(hybrid))
+    assert not any(line.startswith(("Suspend", "Resume")) for line in lines(lab))
+    assert "SlurmctldParameters=enable_configless" in lines(lab)
+
+
+def test_the_trees_of_two_sites_have_no_switch_in_common(hybrid: SlurmPlan) -> None:
+    spines = [line for line in lines(hybrid, "topology.conf") if "Switches=" in line]
+    assert spines == [
+        "SwitchName=spine-hall-a Switches=h100-su01",
+        "SwitchName=spine-use2 Switches=trn2-su01",
     ]
 
 

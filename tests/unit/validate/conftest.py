@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.catalogue.model import Check
-from rackwright.validate.asked import Asked, Node, Port
+from rackwright.validate.asked import Asked, Node, Part, Port
 from rackwright.validate.suite import Suite
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def nodes() -> list[Node]:
 def whom() -> Asked:
     """Three nodes that may be asked for everything that the lab can prove."""
     checks = frozenset(Check) - {Check.NCCL_TESTS, Check.NCCOM_TEST}
-    return Asked({name: node(name) for name in NAMES}, checks, "head-001", "all", None, {}, {})
+    nodes = {name: node(name) for name in NAMES}
+    return Asked(nodes, checks, "head-001", (Part("all", None, NAMES),), (), {}, {}, {})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whom a run is of: nodes that run jobs, of one partition, of whom the same can be proven."""
+"""Whom a run is of: nodes that run jobs, of one Slurm, of whom the same can be proven."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def make_asked() -> Callable[..., Asked]:
 def test_nodes_of_the_partition_are_asked_and_the_head_is_not(make_asked: Callable[..., Asked]) -> None:
     whom = make_asked("lab")
     assert list(whom.nodes) == ["node-001", "node-002", "node-003"]
-    assert (whom.controller, whom.partition) == ("head-001", "all")
+    assert (whom.controller, [part.partition for part in whom.parts]) == ("head-001", ["all"])
     assert whom.nodes["node-002"].ports == (
         Port("compute", 0, "r0", "10.77.16.18"),
         Port("compute", 1, "r1", "10.77.17.18"),
@@ -84,6 +84,26 @@ def test_who_cannot_be_asked_in_one_run_is_told(
 
 def test_each_pool_of_a_hybrid_cluster_is_a_run_of_its_own(make_asked: Callable[..., Asked]) -> None:
     gpus, chips = make_asked("hybrid", "h100-001"), make_asked("hybrid", "trn2-001")
-    assert (gpus.partition, chips.partition) == ("h100", "trn2")
+    assert [part.partition for part in (*gpus.parts, *chips.parts)] == ["h100", "trn2"]
     assert Check.NCCL_TESTS in gpus.checks
     assert Check.NCCOM_TEST in chips.checks
+
+
+def test_nodes_of_two_sites_are_one_run_in_a_job_for_each_partition(make_asked: Callable[..., Asked]) -> None:
+    whom = make_asked("lab-hybrid", cnode_002=Absence.ON_DEMAND)
+    assert {node.name: node.site for node in whom.nodes.values()} == {
+        "cnode-001": "cloud",
+        "node-001": "hall",
+        "node-002": "hall",
+        "node-003": "hall",
+    }
+    assert [(part.partition, part.nodes) for part in whom.parts] == [
+        ("cloud", ("cnode-001",)),
+        ("hall", ("node-001", "node-002", "node-003")),
+    ]
+
+
+def test_a_slot_without_an_instance_is_missing_and_not_lost(make_asked: Callable[..., Asked]) -> None:
+    whom = make_asked("lab-hybrid", cnode_001=Absence.NO_INSTANCE, cnode_002=Absence.ON_DEMAND)
+    assert (whom.missing, whom.lost) == ({"cnode-001": "why"}, {})
+    assert "cnode-001" in whom.nodes

@@ -13,6 +13,7 @@ from rackwright import paths
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.errors import UsageError
 from rackwright.plan.build import build
+from rackwright.spec.fabrics import Efa
 from rackwright.spec.load import load
 from rackwright.validate.busbw import COLLECTIVES, bound, factor
 from rackwright.validate.expectations import Expectation, Key, Provenance
@@ -67,6 +68,7 @@ def test_what_is_right_is_expected_of_all(lab: Plan, catalogue: Catalogue) -> No
     }
     assert found == {
         ("links", "carrier"): (1, None),
+        ("link", "black_hole"): (None, 0),
         ("clock", "offset"): (None, 0.128),
         ("matrix", "wrong"): (None, 0),
         ("matrix", "mismatches"): (None, 0),
@@ -101,7 +103,12 @@ def test_gate_that_half_broken_nodes_pass_is_refused(lab: Plan, catalogue: Catal
 
 @pytest.mark.parametrize(
     ("cluster", "pool", "mbit_s"),
-    [("lab", "node", 100), ("onprem-dgx-h100", "h100", 400_000), ("aws-p5", "p5", 100_000)],
+    [
+        ("lab", "node", 100),
+        ("onprem-dgx-h100", "h100", 400_000),
+        ("aws-p5", "p5", 100_000),
+        ("aws-p6-b300", "b300", 400_000),
+    ],
 )
 def test_rate_is_that_of_the_slower_of_port_and_fabric(
     catalogue: Catalogue, cluster: str, pool: str, mbit_s: float
@@ -110,6 +117,12 @@ def test_rate_is_that_of_the_slower_of_port_and_fabric(
     (name, *_) = spec.pools[pool].fabrics
     platform = catalogue.platforms[spec.pools[pool].platform]
     assert rate_mbit_s(spec.fabrics[name], platform) == mbit_s
+
+
+def test_efa_interfaces_share_what_the_node_has_in_all(catalogue: Catalogue) -> None:
+    """Each of eight on a P6e-GB200 could carry 400 Gb/s, and all together carry 1600."""
+    assert rate_mbit_s(Efa(kind="efa"), catalogue.platforms["p6e-gb200.36xlarge"]) == 200_000
+    assert rate_mbit_s(Efa(kind="efa"), catalogue.platforms["m7i.4xlarge"]) is None
 
 
 @given(collective=st.sampled_from(COLLECTIVES), ranks=st.integers(2, 4096), rate=st.floats(1, 1e6))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CASES = Path(__file__).parents[2] / "cases"
-OURS = (Tool.COLLECTIVES, Tool.MATRIX, Tool.LINKS, Tool.CLOCK)
+OURS = (Tool.COLLECTIVES, Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK)
 FOLDERS = [case for tool in PARSERS for case in sorted((CASES / tool).iterdir())]
 TOLERANCE = 0.045
 """Twice what a parser itself tolerates between figures that follow from one another."""

@@ -58,6 +58,16 @@ def test_exactly_those_are_named_who_are_at_fault(
     assert len(found.subjects) == 1 + 3 + 6
 
 
+def test_a_slot_that_no_instance_fills_is_not_run_and_no_error(case_of: CaseOf) -> None:
+    case = case_of("held")
+    whom = dict.fromkeys(case.run.held, "no instance fills the slot")
+    found = case.having(held={}, missing=whom).verdict()
+    node = _named(found, "node-003")
+    assert (found.verdict, node.verdict) == (NOT_RUN, NOT_RUN)
+    assert next(one.criterion for one in node.reasons if one.value is NOT_RUN) == "missing"
+    assert "rackwright up" in _reason(node, "missing").action
+
+
 @pytest.mark.parametrize("world", ["slow-rail", "cut-rail", "unreachable-rail"])
 def test_site_that_is_slow_over_a_failed_port_is_explained_by_it(case_of: CaseOf, world: str) -> None:
     hall = _named(case_of(world).verdict(), "hall")

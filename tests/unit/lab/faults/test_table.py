@@ -23,12 +23,12 @@ EVERY = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 
 
 @EVERY
-def test_a_fault_is_found_by_its_name_and_explains_itself(fault: Fault, world: World) -> None:
+def test_a_fault_is_found_by_its_name_and_explains_itself(fault: Fault, cloud_world: World) -> None:
     assert FAULTS[fault.name] is fault
     assert fault.name not in ("list", "clear")
     assert fault.does
-    assert fault.shows.startswith(("FAIL of ", "ERROR of "))
-    assert subjects.find(world, fault.kind, "node-002")
+    assert fault.shows.startswith(("FAIL of ", "ERROR of ", "NOT_RUN of ", "nothing: "))
+    assert subjects.find(cloud_world, fault.kind, subjects.EXAMPLES[fault.kind])
 
 
 @EVERY
@@ -48,6 +48,16 @@ def test_what_is_no_rail_is_not_found(world: World, text: str) -> None:
     assert subjects.find(world, SubjectKind.RAIL, text) is None
     with pytest.raises(KeyError):
         subjects.rail(world, text)
+
+
+def test_what_is_had_in_a_cloud_is_a_pool_or_a_type(cloud_world: World, world: World) -> None:
+    assert subjects.possible(cloud_world, SubjectKind.CAPACITY) == ["cnode", "lab1.2rail"]
+    assert subjects.find(cloud_world, SubjectKind.CAPACITY, "node") is None
+    assert subjects.line_site(cloud_world, "wan").site == "cloud"
+    for kind in (SubjectKind.LINK, SubjectKind.CAPACITY, SubjectKind.CLOUD):
+        assert subjects.possible(world, kind) == []
+    with pytest.raises(KeyError):
+        subjects.line_site(world, "wan")
 
 
 def test_a_host_is_no_part_of_one(world: World) -> None:

@@ -1,0 +1,39 @@
+"""What each slot of a pool boots with, from the plan that `up` has laid out: as a boot server would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rackwright.plan.model import Plan
+from rackwright.provision.keys import login_public_key
+from rackwright.render.cloud import user_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class UserData:
+    """User data of a pool's slots; nothing is read before the first slot is launched.
+
+    Args:
+        state: the cluster's folder.
+        pool: whose slots.
+    """
+
+    state: Path
+    pool: str
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return Plan.model_validate_json((self.state / "plan.json").read_text(encoding="utf-8"))
+
+    @cached_property
+    def _key(self) -> str:
+        return login_public_key(self.state / "secrets")
+
+    def __call__(self, slot: str) -> str:
+        """Of one slot."""
+        return user_data(self._plan, self.pool, slot, [self._key])

@@ -1,0 +1,132 @@
+"""An emulated AWS in this process, with machines that are values: tests switch them on and break them."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import boto3  # type: ignore[import-untyped]  # (no types of its own, nor has botocore)
+from botocore.config import Config as ClientConfig  # type: ignore[import-untyped]  # (as boto3)
+from moto.moto_api._internal.models import moto_api_backend
+from werkzeug.serving import make_server
+
+from rackwright.lab.aws.config import Config
+from rackwright.lab.aws.emulation import Faults, InstanceType, Machine, MachineRefused, World
+from rackwright.lab.aws.emulator import gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from rackwright.lab.aws.gate import Gate
+
+Client = Any
+"""One of boto3's, which have no types."""
+KEY = "LABKEY"
+REGION = "us-east-1"
+ZONE = "use1-az1"
+ACCOUNT = "123456789012"
+RAIL = InstanceType("lab1.2rail", cards=(2,), efa_cards=frozenset(), efa_interfaces=0)
+WIDE = InstanceType("wide.8efa", cards=(2, 2, 1), efa_cards=frozenset({0, 1}), efa_interfaces=2)
+BOUGHT = InstanceType("p5.test", (2,), frozenset({0}), 1, launchable=False)
+_SESSION = boto3.Session(region_name=REGION, aws_secret_access_key="secret", aws_access_key_id=KEY)  # noqa: S106 (a double's)
+
+
+class Boxes:
+    """Machines of a test."""
+
+    def __init__(self) -> None:
+        self.launched: list[Machine] = []
+        self.terminated: list[str] = []
+        self.state: dict[str, str] = {}
+        self.printed: dict[str, str] = {}
+        self.refuse: MachineRefused | None = None
+
+    def launch(self, machine: Machine) -> None:
+        if self.refuse:
+            raise self.refuse
+        self.launched.append(machine)
+        self.state[machine.instance] = "booting"
+
+    def terminate(self, instance: str) -> None:
+        self.terminated.append(instance)
+        self.state.pop(instance, None)
+
+    def states(self) -> Mapping[str, str]:
+        return self.state
+
+    def console(self, instance: str) -> str:
+        return self.printed.get(instance, "")
+
+    def all_on(self) -> None:
+        self.state = dict.fromkeys(self.state, "on")
+
+
+class Cloud:
+    """The emulator, its machines and faults, and clients of it."""
+
+    def __init__(self, journal: Path) -> None:
+        self.boxes = Boxes()
+        self.faults = Faults()
+        self.journal = journal
+        self.world = self._world()
+        self.gate: Gate | None = None
+        self.url = ""
+
+    def _world(self) -> World:
+        return World(
+            machines=self.boxes,
+            types={kind.name: kind for kind in (RAIL, WIDE, BOUGHT)},
+            faults=lambda: self.faults,
+        )
+
+    def begin(self) -> None:
+        """Start as a new process does: with nothing but its journal."""
+        moto_api_backend.reset()
+        self.world = self._world()
+        self.gate = gate(
+            self.world, self.journal, Config("test", ("127.0.0.1",), 0, REGION, KEY, "secret", ())
+        )
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:  # noqa: ANN401 (WSGI)
+        assert self.gate is not None
+        return self.gate(environ, start_response)
+
+    def client(self, service: str = "ec2", key: str = KEY, attempts: int = 1) -> Client:
+        """One that tries so many times."""
+        return _SESSION.client(
+            service,
+            endpoint_url=self.url,
+            aws_access_key_id=key,
+            aws_secret_access_key="secret",  # noqa: S106 (a double's)
+            config=ClientConfig(retries={"mode": "standard", "total_max_attempts": attempts}),
+        )
+
+    def environment(self) -> dict[str, str]:
+        """What a program needs to reach it."""
+        return {
+            "AWS_ENDPOINT_URL": self.url,
+            "AWS_ACCESS_KEY_ID": KEY,
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Cloud]:
+    """An emulator on a free port, until the block ends."""
+    cloud = Cloud(folder / "journal.jsonl")
+    cloud.begin()
+    server = make_server("127.0.0.1", 0, cloud, threaded=True)
+    cloud.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield cloud
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+        moto_api_backend.reset()

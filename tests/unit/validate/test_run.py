@@ -1,0 +1,91 @@
+"""A run over two sites: a job for each partition, one folder, one verdict's worth of evidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright import paths
+from rackwright.cli.cluster import open_cluster
+from rackwright.inventory.model import SCHEMA, Inventory
+from rackwright.validate import suite as suites
+from rackwright.validate.asked import asked
+from rackwright.validate.evidence import load
+from rackwright.validate.expectations import Expectations
+from rackwright.validate.model import Ended
+from rackwright.validate.run import Order, validate
+from tests.doubles.fake_slurm import FakeSlurm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.doubles.fake_slurm import Outcome
+
+HALL = ("node-001", "node-002", "node-003")
+CLOUD = ("cnode-001", "cnode-002")
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    cluster = open_cluster(paths.repository() / "clusters" / "lab-hybrid.yaml")
+    nobody = {"schema": SCHEMA, "cluster": "x", "domain": "x", "hosts": {}, "absent": {}}
+    whom = asked(cluster.plan, cluster.catalogue, Inventory.model_validate(nobody), (*HALL, *CLOUD))
+    return Order(
+        plan=cluster.plan,
+        plan_sha256="0" * 64,
+        asked=whom,
+        suite=suites.load("acceptance"),
+        expectations=Expectations(expectations=()),
+        folder=tmp_path / "run",
+        runs=tmp_path,
+    )
+
+
+def silent(_name: str, _nodes: Sequence[str]) -> Outcome:
+    return 0, "", ""
+
+
+def test_each_partition_has_a_job_of_its_own(order: Order) -> None:
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(order, slurm, lambda _: None).folder)
+    assert run.partitions == {"cloud": CLOUD, "hall": HALL}
+    assert len(run.job_ids) == 2
+    assert {
+        frozenset(step.nodes) <= set(HALL) or frozenset(step.nodes) <= set(CLOUD) for step in run.steps
+    } == {True}
+    assert {name for step in run.steps for name in step.nodes} == {*HALL, *CLOUD}
+    assert run.finished is not None
+
+
+def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:
+    slurm = FakeSlurm({**dict.fromkeys(HALL, ("IDLE",)), **dict.fromkeys(CLOUD, ("DOWN",))})
+    slurm.step = silent
+    run = load(validate(order, slurm, lambda _: None).folder)
+    assert set(run.lost) == set(CLOUD)
+    assert {name for step in run.steps for name in step.nodes} == set(HALL)
+
+
+def test_a_link_is_asked_from_both_of_its_ends(order: Order) -> None:
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(order, slurm, lambda _: None).folder)
+    ways = {step.name: step.command[-6:] for step in run.steps if step.check == "link"}
+    assert ways == {
+        "link/wan/cnode-001+node-001": ("--address", "10.78.0.17", "--mtu", "1400", "--probes", "3"),
+        "link/wan/node-001+cnode-001": ("--address", "10.78.32.16", "--mtu", "1400", "--probes", "3"),
+    }
+    assert run.links == {"wan": ("hall", "cloud")}
+
+
+def test_a_link_to_a_site_of_which_nobody_is_there_is_told(order: Order) -> None:
+    gone = replace(order.asked, missing=dict.fromkeys(CLOUD, "no instance fills the slot"))
+    slurm = FakeSlurm(dict.fromkeys(HALL, ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(replace(order, asked=gone), slurm, lambda _: None).folder)
+    (step,) = [step for step in run.steps if step.check == "link"]
+    assert (step.ended, step.reason) == (Ended.NOT_RUN, "no node of cloud is there to answer")
+    assert set(run.missing) == set(CLOUD)
