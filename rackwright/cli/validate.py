@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path | None) -> int:
     """Validate the nodes of SPEC that run jobs by SUITE, or by the suite that the spec names.
 
-    A Slurm job for each of their partitions has them; nodes with jobs are left alone. Raw output, measurements, verdict and
-    report are kept in the run's folder.
+    A Slurm job for each of their partitions has them; nodes with jobs are left alone. Raw output,
+    measurements, verdict and report are kept in the run's folder.
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
