@@ -1,8 +1,8 @@
 """Output of the link check: one line of kind ``result``, of the host that asked.
 
-host, target (the other host), latency_us (least round trip), path_mtu_bytes (largest packet that came, 0
-where none did), told_mtu_bytes (what a router said of a larger one), black_hole (a larger packet vanished
-and nobody said so).
+host, target (the other host), latency_us (least round trip, 0 without any), path_mtu_bytes (largest packet
+that came, 0 where none did), told_mtu_bytes (what a router said of a larger one, 0 where none did), black_hole
+(a larger packet vanished and nobody said so).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Result(Model):
     kind: Literal["result"]
     host: Annotated[str, Field(min_length=1)]
     target: Annotated[str, Field(min_length=1)]
-    latency_us: Annotated[float, Field(gt=0, lt=1e9)] | None
+    latency_us: Annotated[float, Field(ge=0, lt=1e9)]
     path_mtu_bytes: Annotated[int, Field(ge=0, le=_LARGEST)]
-    told_mtu_bytes: Annotated[int, Field(ge=0, le=_LARGEST)] | None
+    told_mtu_bytes: Annotated[int, Field(ge=0, le=_LARGEST)]
     black_hole: bool
 
 
@@ -43,12 +43,12 @@ def parse(text: str) -> Iterator[Reading]:
     if len(lines) != 1:
         raise corrupt(f"{len(lines)} lines, where one is told") if lines else incomplete("no line")
     result = fitting(Result, lines[0], "line 1")
-    if (result.latency_us is None) != (result.path_mtu_bytes == 0):
+    if (result.latency_us == 0) != (result.path_mtu_bytes == 0):
         raise corrupt("line 1: a packet came without a round trip, or a round trip without a packet")
     if result.black_hole and result.path_mtu_bytes == 0:
         raise corrupt("line 1: nothing came, and yet it is a black hole")
     context = Context(node=result.host, peer=result.target)
-    if result.latency_us is not None:
+    if result.latency_us:
         yield Reading(name="latency", value=result.latency_us, unit=Unit.MICROSECONDS, context=context)
     yield Reading(name="path_mtu", value=result.path_mtu_bytes, unit=Unit.BYTES, context=context)
     yield Reading(name="black_hole", value=result.black_hole, unit=Unit.YES_NO, context=context)

@@ -7,9 +7,9 @@ and the kernel's own memory of the path is passed over (ip(7), IP_PMTUDISC_PROBE
 learnt before hides what the path does now. A kernel answers a host six times at once and then once a second
 (icmp(7), icmp_ratelimit), so few are sent, and each is sent again before it counts as lost.
 
-One line, ``rackwright/link/1``: latency_us (least round trip of the smallest datagrams, null without any),
+One line, ``rackwright/link/1``: latency_us (least round trip of the smallest datagrams, 0 without any),
 path_mtu_bytes (largest packet that came, of those tried; 0 if none did), told_mtu_bytes (what a router said
-when it dropped one, null if none did), black_hole (whether a packet vanished that was told too big by nobody
+when it dropped one, 0 if none did), black_hole (whether a packet vanished that was told too big by nobody
 while smaller ones came).
 """
 
@@ -49,8 +49,8 @@ class Answer(NamedTuple):
 
     came: bool
     seconds: float
-    told_mtu: int | None
-    """Of a router, or of this host's own interface, that does not take it."""
+    told_mtu: int
+    """Of a router, or of this host's own interface, that does not take it; 0 where nothing was told."""
     local: bool
 
 
@@ -64,9 +64,8 @@ def probe(address: str, port: int, size: int) -> Answer | None:
         try:
             sock.send(bytes(max(0, size - HEADERS)))
         except OSError:
-            return Answer(
-                came=False, seconds=0.0, told_mtu=None, local=True
-            )  # larger than this host's own interface takes
+            # larger than this host's own interface takes
+            return Answer(came=False, seconds=0.0, told_mtu=0, local=True)
         waiting = select.poll()
         waiting.register(sock, select.POLLERR)
         if not waiting.poll(ANSWER_S * 1000):
@@ -83,7 +82,7 @@ def read(sock: socket.socket, seconds: float) -> Answer | None:
             if origin == ORIGIN_LOCAL:
                 return Answer(came=False, seconds=seconds, told_mtu=info, local=True)
             if origin == ORIGIN_ICMP and icmp == UNREACHABLE and code in {PORT, TOO_BIG}:
-                told_mtu = info if code == TOO_BIG else None
+                told_mtu = info if code == TOO_BIG else 0
                 return Answer(came=code == PORT, seconds=seconds, told_mtu=told_mtu, local=False)
     return None
 
@@ -114,9 +113,9 @@ def interface_mtu(address: str) -> int:
     return max(STEPS)
 
 
-def largest(address: str, sizes: list[int]) -> tuple[int, int | None, bool]:
+def largest(address: str, sizes: list[int]) -> tuple[int, int, bool]:
     """Largest packet that came, what a router told of larger ones, and whether one vanished untold."""
-    told, vanished = None, False
+    told, vanished = 0, False
     for number, size in enumerate(sizes):
         answer = asked(address, PORTS + 10 + number * TRIES, size)
         if answer is None:
@@ -141,13 +140,13 @@ def main() -> None:
     own = interface_mtu(options.address)
     wanted = {own, options.mtu, *(step for step in STEPS if step < options.mtu)}
     sizes = sorted((size for size in wanted if size <= own), reverse=True)
-    mtu, told, vanished = largest(options.address, sizes) if came else (0, None, False)
+    mtu, told, vanished = largest(options.address, sizes) if came else (0, 0, False)
     tell(
         SCHEMA,
         "result",
         host=host(),
         target=options.target,
-        latency_us=round(min(came) * 1e6, 1) if mtu else None,
+        latency_us=round(min(came) * 1e6, 1) if mtu else 0.0,
         path_mtu_bytes=mtu,
         told_mtu_bytes=told,
         black_hole=vanished,
