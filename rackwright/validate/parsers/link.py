@@ -1,8 +1,8 @@
 """Output of the link check: one line of kind ``result``, of the host that asked.
 
 host, target (the other host), latency_us (least round trip, 0 without any), path_mtu_bytes (largest packet
-that came, 0 where none did), told_mtu_bytes (what a router said of a larger one, 0 where none did), black_hole
-(a larger packet vanished and nobody said so).
+that came, 0 where none did), told_mtu_bytes (what a router said of a larger one, 0 where none did),
+black_hole (a larger packet vanished and nobody said so).
 """
 
 from __future__ import annotations
