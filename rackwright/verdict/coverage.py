@@ -38,10 +38,13 @@ _TOGETHER: Mapping[Tool, frozenset[str]] = {
     Tool.LINK: frozenset({"path_mtu", "black_hole"}),
     Tool.LINKS: frozenset({"carrier"}),
     Tool.CLOCK: frozenset({"offset"}),
+    Tool.NCCL_TESTS: frozenset({"busbw"}),
+    Tool.NCCOM_TEST: frozenset({"busbw"}),
 }
 """Names that a tool gives together or not at all, for each thing it measures."""
-_ONLY_IF_ANY = frozenset({"latency"})
-"""Of a link over which nothing comes there is none, which its path MTU of nought says."""
+_ONLY_IF_ANY = frozenset({"latency", "wrong"})
+"""Of a link over which nothing comes there is none, which its path MTU of nought says; and the parser of
+nccl-tests knows in which halves of its rows wrong elements are looked for."""
 _BOTH_WAYS = frozenset({"forward", "reverse"})
 
 
@@ -113,7 +116,8 @@ def _is_whole(group: tuple[Tool, list[Measurement]]) -> bool:
         return _is_whole_fio(values, names)
     if tool is Tool.IPERF3 and values[0].context.parameters.get("mode") == "bidir":
         return {one.context.direction for one in values} == _BOTH_WAYS
-    return names - _ONLY_IF_ANY == _TOGETHER[tool]
+    wanted = _TOGETHER[tool]
+    return names - (_ONLY_IF_ANY - wanted) == wanted
 
 
 def _is_whole_fio(values: list[Measurement], names: set[str]) -> bool:

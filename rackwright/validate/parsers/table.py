@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Completeness, Parsed, Tool
-from rackwright.validate.parsers import clock, collectives, fio, iperf3, link, links, matrix, stress_ng
+from rackwright.validate.parsers import (
+    clock,
+    collectives,
+    dcgm_diag,
+    fio,
+    iperf3,
+    link,
+    links,
+    matrix,
+    nccl_tests,
+    stress_ng,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,6 +30,9 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.LINK: link.parse,
     Tool.LINKS: links.parse,
     Tool.CLOCK: clock.parse,
+    Tool.NCCL_TESTS: nccl_tests.parse,
+    Tool.RCCL_TESTS: nccl_tests.parse,
+    Tool.DCGM_DIAG: dcgm_diag.parse,
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from rackwright.validate.model import Completeness, Parsed, Reading
+from rackwright.validate.parsers.core.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,6 +51,8 @@ def strict(read: Callable[[str], Iterable[Reading]]) -> Callable[[str], Parsed]:
             readings = tuple(read(text))
         except Unread as unread:
             return unread.parsed
+        except Unreadable as error:
+            return Parsed(status=Completeness(error.kind), problem=error.problem)
         if not readings:
             return incomplete("nothing was measured").parsed
         return Parsed(status=Completeness.COMPLETE, readings=readings)

@@ -14,13 +14,17 @@ UNITS = MappingProxyType(
     {
         Unit.MBIT_S: "Mbit/s",
         Unit.MIB_S: "MiB/s",
+        Unit.GB_S: "GB/s",
+        Unit.GBIT_S: "Gbit/s",
         Unit.GFLOPS: "GFLOP/s",
         Unit.SECONDS: "s",
         Unit.MICROSECONDS: "µs",
         Unit.BYTES: "B",
         Unit.COUNT: "",
+        Unit.CELSIUS: "°C",
         Unit.OPS_S: "operations/s",
         Unit.SHA256: "",
+        Unit.WORD: "",
         Unit.YES_NO: "",
     }
 )

@@ -1,0 +1,47 @@
+"""Output of ``dcgmi diag -j`` and ``dcgmi mndiag -j``: the word of each test on each entity.
+
+``status`` is pass, fail, warn, skip or not_run; a pass with a warning is ``warn``, for DCGM has passed
+what it could not do (DCGM#284), and a skipped test has tested nothing (DCGM#55).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rackwright.validate.model import Context, Reading, Unit
+from rackwright.validate.parsers.core import dcgm
+from rackwright.validate.parsers.unread import strict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rackwright.validate.parsers.core.dcgm import Result
+
+_LONGEST = 300
+"""Of a warning, characters."""
+
+
+@strict
+def parse(text: str) -> Iterator[Reading]:
+    """Status of each test on each entity, and the ids of errors."""
+    diagnosis = dcgm.read(text)
+    for result in diagnosis.results:
+        said: dict[str, str | int | float] = {
+            "test": result.test,
+            "entity": result.group if result.entity is None else f"{result.group} {result.entity}",
+            "dcgm": diagnosis.version,
+            **_warned(result),
+        }
+        status = "warn" if result.status == "pass" and result.warnings else result.status
+        yield Reading(name="status", value=status, unit=Unit.WORD, context=Context(parameters=said))
+
+
+def _warned(result: Result) -> dict[str, str | int | float]:
+    """The first warning; of several the one with the lowest id stands for all."""
+    if not result.warnings:
+        return {}
+    first = min(result.warnings, key=lambda one: one.error_id if one.error_id is not None else 0)
+    said: dict[str, str | int | float] = {"warning": first.text[:_LONGEST]}
+    if first.error_id is not None:
+        said["error_id"] = first.error_id
+    return said
