@@ -34,6 +34,7 @@ COMMANDS = {
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "nics": Entry("rackwright.cli.nics", "Network interfaces of an EC2 type, by card and device index."),
     "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),
+    "doctor": Entry("rackwright.cli.doctor", "What is missing for a spec, before a command fails for it."),
     "lab": Entry("rackwright.cli.lab", "Real hosts on this machine: up, down, status, doctor, fault, ssh."),
     "completion": Entry("rackwright.cli.completion", "Completion script for a shell."),
 }

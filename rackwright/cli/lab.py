@@ -11,7 +11,7 @@ import click
 
 from rackwright import paths
 from rackwright.canonical import write_atomic
-from rackwright.cli import frame, lab_fault
+from rackwright.cli import frame, lab_fault, lacks
 from rackwright.cli.cluster import open_cluster
 from rackwright.errors import GOOD, UNUSABLE, EnvironmentUnfit, Incomplete, UsageError
 from rackwright.inventory import files as inventory_files
@@ -22,7 +22,6 @@ from rackwright.lab.up import Wanted, image, up
 if TYPE_CHECKING:
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
-    from rackwright.lab.lack import Lack
     from rackwright.lab.places import Places
     from rackwright.lab.status import Status
     from rackwright.lab.up import Report
@@ -164,21 +163,13 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
     """Say what this machine lacks for a lab, for that of SPEC if it is given; nothing is made."""
     cluster = open_cluster(spec) if spec else None
     world = Wanted.of(cluster.plan, cluster.catalogue, cluster.loaded.path).world if cluster else None
-    lacks = doctor.examine(doctor.Ground(world, image()))
+    found = doctor.examine(doctor.Ground(world, image()))
     document: dict[str, Json] = {
         "schema": "rackwright/lab-doctor/1",
-        "missing": [asdict(lack) for lack in lacks],
+        "missing": [asdict(lack) for lack in found],
     }
-    console.result(document, "\n".join(map(_lack_text, lacks)) or "this machine can hold the lab")
-    return UNUSABLE if any(lack.blocks for lack in lacks) else GOOD
-
-
-def _lack_text(lack: Lack) -> str:
-    level = "error" if lack.blocks else "note"
-    return (
-        f"{level} {lack.code}: {lack.what}\n"
-        f"  got       {lack.got}\n  expected  {lack.expected}\n  hint      {lack.hint}"
-    )
+    console.result(document, "\n".join(map(lacks.text, found)) or "this machine can hold the lab")
+    return UNUSABLE if any(lack.blocks for lack in found) else GOOD
 
 
 @frame.command("ssh", group=command, example="rackwright lab ssh node-001 uptime")

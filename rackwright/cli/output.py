@@ -141,12 +141,12 @@ def error_text(error: RackwrightError) -> str:
         return "\n".join([*blocks, error.message])
     if isinstance(error, SubjectFailed):
         blocks = [
-            _block(failure.subject, "error", failure.code, failure.cause, {"hint": failure.hint})
+            block(failure.subject, "error", failure.code, failure.cause, {"hint": failure.hint})
             for failure in error.failures
         ]
         return "\n".join([*blocks, error.message])
     facts = {"got": error.got, "expected": error.expected, "hint": error.hint}
-    return _block(error.where, "error", error.code, error.message, facts)
+    return block(error.where, "error", error.code, error.message, facts)
 
 
 def finding_text(finding: Finding) -> str:
@@ -157,10 +157,11 @@ def finding_text(finding: Finding) -> str:
     if finding.waiver:
         level = f"suppressed {level}"
         facts = {"reason": f"{finding.waiver.reason} (until {finding.waiver.until})"}
-    return _block(where, level, finding.code, finding.message, facts)
+    return block(where, level, finding.code, finding.message, facts)
 
 
-def _block(where: str, level: str, code: str, message: str, facts: Mapping[str, str]) -> str:
+def block(where: str, level: str, code: str, message: str, facts: Mapping[str, str]) -> str:
+    """One thing to put right: where and what in the first line, then its facts."""
     shown = click.style(level, fg=_COLOURS.get(level), bold=True)
     first = f"{where}: {shown} {code}: {message}" if where else f"{shown} {code}: {message}"
     rest = [f"  {name:<9} {_indented(fact)}" for name, fact in facts.items() if fact]

@@ -59,6 +59,20 @@ def held_by_runner(file: Path) -> Iterator[None]:
         yield
 
 
+def holder(folder: Path) -> str:
+    """Who holds a cluster's lock now; empty if nobody does. Nothing is made."""
+    try:
+        file = (folder / LOCK).open("r", encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return _holder(file.read())
+    return ""
+
+
 def _opened(path: Path) -> TextIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", encoding="utf-8")
 

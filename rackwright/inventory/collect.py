@@ -69,7 +69,7 @@ def collect(plan: Plan, spec_folder: Path, wait: Wait, acceptance: Acceptance | 
     instances = {slot: one for zone in zones.values() for slot, one in zone.instances.items()}
     empty = {slot.name for site, slot in expected(plan) if site in zones} - instances.keys()
     observed = renewed(stored, instances, empty)
-    logs: dict[str, Consoles] = {**_logs(plan, spec_folder), **zones}
+    logs: dict[str, Consoles] = {**console_logs(plan, spec_folder), **zones}
     readings = _read_and_wait(plan, logs, observed, wait)
     judged = judge(observed, readings, acceptance)
     known = placed(judged.observed, instances)
@@ -122,7 +122,8 @@ def _is_booting(reading: Reading) -> bool:
     return reading.printing or (reading.fault is not None and reading.fault.waiting_helps)
 
 
-def _logs(plan: Plan, spec_folder: Path) -> dict[str, ConsoleLogs]:
+def console_logs(plan: Plan, spec_folder: Path) -> dict[str, ConsoleLogs]:
+    """Site → the folder its console servers write to."""
     return {
         name: ConsoleLogs(_folder(site.access.console_logs, plan.cluster.name, spec_folder))
         for name, site in plan.sites.items()

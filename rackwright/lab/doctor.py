@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import disks, occupied, parts, processes
 from rackwright.lab.commands import run
-from rackwright.lab.lack import Lack
 from rackwright.lab.places import known
+from rackwright.lack import Lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.lab import processes
 from rackwright.lab.commands import run
-from rackwright.lab.lack import Lack
+from rackwright.lack import Lack
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
 

@@ -25,7 +25,7 @@ from rackwright.errors import EnvironmentUnfit
 if TYPE_CHECKING:
     from pathlib import Path
 
-PASSPHRASE, LOGIN_KEY = "passphrase", "ssh_ed25519"
+PASSPHRASE, LOGIN_KEY, BURST_KEY = "passphrase", "ssh_ed25519", "burst_ed25519"
 """Names in the cluster's secrets folder; the public half of the key has ``.pub`` behind it."""
 _PASSPHRASE_BYTES = 32
 _FILE, _FOLDER = 0o600, 0o700
@@ -45,10 +45,22 @@ def login_public_key(folder: Path) -> str:
     Raises:
         EnvironmentUnfit: the private key is there but is no ed25519 key.
     """
-    path = folder / LOGIN_KEY
+    return _public_key(folder / LOGIN_KEY)
+
+
+def burst_public_key(folder: Path) -> str:
+    """The key by which a controller enters the instances that it has launched, and no other host.
+
+    Raises:
+        EnvironmentUnfit: the private key is there but is no ed25519 key.
+    """
+    return _public_key(folder / BURST_KEY)
+
+
+def _public_key(path: Path) -> str:
     if not path.exists():
         _write(path, _new_key())
-    line = _public_half(path)
+    line = public_half(path)
     canonical.write_atomic(path.with_name(path.name + ".pub"), line + "\n", mode=0o644)
     return line
 
@@ -58,7 +70,12 @@ def _new_key() -> str:
     return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
 
 
-def _public_half(path: Path) -> str:
+def public_half(path: Path) -> str:
+    """The public line of a private key.
+
+    Raises:
+        EnvironmentUnfit: it is no ed25519 key.
+    """
     try:
         key = load_ssh_private_key(path.read_bytes(), password=None)
     except ValueError as error:

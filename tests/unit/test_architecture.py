@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ROWS = (
-    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists"},
+    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "lack"},
     {"spec", "catalogue"},
     {"plan"},
     {"checks"},
     {"render"},
     {"provision"},
     {"inventory"},
+    {"burst"},
     {"converge"},
+    {"doctor"},
     {"validate"},
     {"verdict"},
     {"act"},
