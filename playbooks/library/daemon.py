@@ -40,6 +40,10 @@ options:
     type: list
     elements: str
     default: []
+  ours:
+    description: The unit itself is a file of the role, which check mode did not lay if it is not there yet.
+    type: bool
+    default: false
 """
 RETURN = """
 did:
@@ -211,10 +215,11 @@ def main() -> None:
         "files": {"type": "list", "elements": "path", "default": []},
         "reload": {"type": "list", "elements": "str", "default": []},
         "restart_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
+        "ours": {"type": "bool", "default": False},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     daemon = Daemon(module)
-    if daemon.shown["LoadState"] == "not-found":
+    if daemon.shown["LoadState"] == "not-found" and not (module.check_mode and module.params["ours"]):
         module.fail_json(
             msg=f"{daemon.name} is not installed; hint: run converge with --tags install, or renew the image"
         )

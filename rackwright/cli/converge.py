@@ -99,7 +99,8 @@ def _write(cluster: Cluster, inventory: Inventory) -> None:
     """Everything that roles read on the controller."""
     name = cluster.plan.cluster.name
     files.write(inventory, paths.inventory(name), paths.secrets(name) / "ssh_ed25519")
-    write_all(cluster.plan, paths.rendered(name))
+    launched = {slot: host.address for slot, host in inventory.hosts.items()}
+    write_all(cluster.plan, paths.rendered(name), launched)
     munge_key(paths.secrets(name))
 
 

@@ -20,7 +20,7 @@ from rackwright.render.templates import render
 from rackwright.spec.fabrics import Ethernet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rackwright.plan.model import Asset, LoginPlan, NetworkPlan, OnpremSitePlan, Plan, Slot
 
@@ -72,14 +72,15 @@ def _below(folder: str, files: dict[str, str]) -> Iterator[SeedFile]:
     return (SeedFile(f"{folder}/{path}", content) for path, content in sorted(files.items()))
 
 
-def hosts_file(domain: str, slots: Iterable[Slot]) -> str:
+def hosts_file(domain: str, slots: Iterable[Slot], launched: Mapping[str, str] | None = None) -> str:
     """Names and addresses of some hosts.
 
     Args:
         domain: of the cluster.
         slots: those to name, of whatever site; one without an address before launch is left out.
+        launched: slot → address that it got at launch, without prefix length.
     """
-    return render("boot/hosts.j2", {"hosts": list(_host_lines(domain, slots))})
+    return render("boot/hosts.j2", {"hosts": list(_host_lines(domain, slots, launched or {}))})
 
 
 def all_slots(plan: Plan) -> Iterator[Slot]:
@@ -93,11 +94,11 @@ class _HostLine:
     names: str
 
 
-def _host_lines(domain: str, slots: Iterable[Slot]) -> Iterator[_HostLine]:
+def _host_lines(domain: str, slots: Iterable[Slot], launched: Mapping[str, str]) -> Iterator[_HostLine]:
     """Management address, full and short name."""
     for slot in slots:
-        if MANAGEMENT in slot.addresses:
-            address = slot.addresses[MANAGEMENT].partition("/")[0]
+        address = slot.addresses.get(MANAGEMENT, launched.get(slot.name, "")).partition("/")[0]
+        if address:
             yield _HostLine(address, f"{slot.name}.{domain} {slot.name}")
 
 

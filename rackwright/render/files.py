@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.load import load
-from rackwright.render import boot, slurm
+from rackwright.render import boot, slurm, slurm_links
 from rackwright.render.slurm_keys import FILES, refuse_strange_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rackwright.plan.model import Plan
@@ -20,6 +20,8 @@ BOOT = "boot"
 """Folder of the boot seeds."""
 SLURM = "slurm"
 """Folder of the schedulers' files: ``slurm/main/slurm.conf``."""
+HOSTS = "hosts"
+"""Names and addresses of all hosts, over all sites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +45,40 @@ def rendered(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[RenderedFil
     yield from for_roles(plan)
 
 
-def for_roles(plan: Plan) -> Iterator[RenderedFile]:
+def for_roles(plan: Plan, launched: Mapping[str, str] | None = None) -> Iterator[RenderedFile]:
     """What roles lay out: all but the boot seeds, which a host has before any role.
+
+    Args:
+        plan: the plan.
+        launched: slot → address, of those whose address is not planned.
 
     Raises:
         RenderedInvalid: a file has a key that its release of Slurm does not know.
     """
+    yield RenderedFile(HOSTS, boot.hosts_file(plan.cluster.domain, boot.all_slots(plan), launched))
     releases = load().slurm if plan.slurm else {}
     for name, scheduler in plan.slurm.items():
         for path, content in slurm.files(scheduler).items():
             if path in FILES and scheduler.version in releases:  # else SLURM014 says that nobody looks
                 refuse_strange_keys(path, content, releases[scheduler.version])
             yield RenderedFile(f"{SLURM}/{name}/{path}", content)
+        links = slurm_links.links_file(plan, scheduler)
+        if links:
+            yield RenderedFile(f"{SLURM}/{name}/{slurm_links.NAME}", links)
 
 
-def write_all(plan: Plan, folder: Path) -> list[RenderedFile]:
+def write_all(plan: Plan, folder: Path, launched: Mapping[str, str] | None = None) -> list[RenderedFile]:
     """Write `for_roles` below a folder; a file of an earlier plan that is in this one no more goes.
 
     Args:
         plan: the plan.
         folder: `paths.rendered` of its cluster; nothing else lies there.
+        launched: slot → address, of those whose address is not planned.
 
     Raises:
         OSError: a file could not be written whole; it is then the old one.
     """
-    files = sorted(for_roles(plan), key=lambda file: file.path)
+    files = sorted(for_roles(plan, launched), key=lambda file: file.path)
     for file in files:
         canonical.write_atomic(folder / file.path, file.content)
     _take_away(folder, {folder / file.path for file in files})

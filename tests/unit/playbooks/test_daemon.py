@@ -158,3 +158,10 @@ def test_one_that_is_not_installed_says_what_to_do(unit: Unit) -> None:
     unit.set(LoadState="not-found")
     answer = unit.converge()
     assert "test.service is not installed; hint: run converge with --tags install" in str(answer["msg"])
+
+
+def test_a_unit_of_the_role_itself_may_be_missing_in_check_mode_alone(unit: Unit) -> None:
+    unit.set(LoadState="not-found")
+    assert unit.converge(check=True, ours=True)["did"] == "started"
+    assert "is not installed" in str(unit.converge(ours=True)["msg"])
+    assert "is not installed" in str(unit.converge(check=True)["msg"])

@@ -187,5 +187,5 @@ def test_what_was_rendered_before_and_is_no_more_goes(tmp_path: Path) -> None:
     assert (tmp_path / "slurm/main/gres.conf").exists()
     write_all(lab.model_copy(update={"slurm": {"lab": lab.slurm["main"]}}), tmp_path)
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert found == {f"slurm/lab/{name}" for name in render.files(lab.slurm["main"])}
+    assert found == {"hosts", *(f"slurm/lab/{name}" for name in render.files(lab.slurm["main"]))}
     assert not (tmp_path / "slurm/main").exists()
