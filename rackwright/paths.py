@@ -59,6 +59,11 @@ def rendered(cluster: str) -> Path:
     return state(cluster) / "rendered"
 
 
+def burst(cluster: str) -> Path:
+    """What a controller is told of its slots on demand, as roles lay it out."""
+    return state(cluster) / "burst"
+
+
 def converge(cluster: str) -> Path:
     """Lock, events and report of converges, and what their runners leave; mode 0700."""
     return state(cluster) / "converge"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright import canonical, paths
+from rackwright.burst import prepare
 from rackwright.cli import converge_text, frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
@@ -22,10 +23,13 @@ from rackwright.inventory.collect import Wait, collect
 from rackwright.render.files import write_all
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
     from rackwright.converge.model import ConvergeReport
     from rackwright.inventory.model import Inventory
+    from rackwright.provision.aws.nodeset.model import Ground
 
 TAGS = "configure,validate"
 """Packages come with the image."""
@@ -70,7 +74,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     with lock.held(folder):
         inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
         asked = _asked(cluster, inventory, limit)
-        _write(cluster, inventory)
+        _write(cluster, inventory, console)
         settings = Settings(
             folder=folder,
             inventory=paths.inventory(inventory.cluster),
@@ -95,13 +99,24 @@ def _asked(cluster: Cluster, inventory: Inventory, limit: str) -> Asked:
     )
 
 
-def _write(cluster: Cluster, inventory: Inventory) -> None:
+def _write(cluster: Cluster, inventory: Inventory, console: Console) -> None:
     """Everything that roles read on the controller."""
     name = cluster.plan.cluster.name
     files.write(inventory, paths.inventory(name), paths.secrets(name) / "ssh_ed25519")
     launched = {slot: host.address for slot, host in inventory.hosts.items()}
     write_all(cluster.plan, paths.rendered(name), launched)
     munge_key(paths.secrets(name))
+    if prepare.wanted(cluster.plan):
+        prepare.write(cluster.plan, inventory, _grounds(cluster), console.message)
+
+
+def _grounds(cluster: Cluster) -> Mapping[str, Ground]:
+    """Pool → its launch template and surroundings, as the engine has them."""
+    from rackwright.provision.places import Folders  # noqa: PLC0415 (the engine's SDK takes a second to load)
+    from rackwright.provision.standing import node_sets  # noqa: PLC0415 (as above)
+
+    state = paths.state(cluster.plan.cluster.name)
+    return node_sets(cluster.plan, Folders(spec=cluster.loaded.path.parent.resolve(), state=state))
 
 
 def _variables(asked: Asked) -> dict[str, str]:

@@ -53,6 +53,8 @@ def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
                 duties.setdefault((slot, scheduler), []).append(SlurmDuty.NODE)
         for slot in slurm.controllers:
             duties.setdefault((slot, scheduler), []).append(SlurmDuty.CONTROLLER)
+            if slurm.burst:
+                duties[slot, scheduler].append(SlurmDuty.BURST)
         if slurm.accounting:
             duties.setdefault((slurm.accounting, scheduler), []).append(SlurmDuty.ACCOUNTING)
     return {

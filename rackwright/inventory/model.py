@@ -21,6 +21,8 @@ class SlurmDuty(StrEnum):
     NODE = "slurm_nodes"
     CONTROLLER = "slurm_controllers"
     ACCOUNTING = "slurm_accounting"
+    BURST = "slurm_burst"
+    """Fills and empties the slots that are filled on demand."""
 
 
 class SlurmPart(Model):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rackwright.plan.model import Plan
 
 LOOPBACK = "127.0.0.1"
+CREDENTIALS = "burst-aws.ini"
+"""In the cluster's secrets: where the product looks for those of its controller."""
 _ANSWER_WITHIN_S = 120.0
 """Its imports take 3 s of CPU, its journal 10 ms a call; the machine may be busy."""
 _PROBE_S = 5.0
@@ -71,11 +73,24 @@ def configure(world: World, plan: Plan, types: Mapping[str, InstanceType]) -> Co
         types=tuple(types[name] for name in sorted(types)),
         images=tuple(sorted(images)),
     )
+    _write_credentials(world.places, config)
     if config != before:
         _end(world.places)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, config.dumps(), mode=0o600)
     return config
+
+
+def _write_credentials(places: Places, config: Config) -> None:
+    """A profile for a controller that fills slots on demand, which reaches the lab's leg and no loopback."""
+    lines = [
+        "[default]",
+        f"region = {config.region}",
+        f"endpoint_url = {config.urls[-1]}",
+        f"aws_access_key_id = {config.access_key}",
+        f"aws_secret_access_key = {config.secret_key}",
+    ]
+    write_atomic(places.state / "secrets" / CREDENTIALS, "\n".join([*lines, ""]), mode=0o600)
 
 
 def _end(places: Places) -> None:
