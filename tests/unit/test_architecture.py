@@ -23,6 +23,7 @@ ROWS = (
     {"provision"},
     {"inventory"},
     {"burst"},
+    {"burst"},
     {"converge"},
     {"doctor"},
     {"validate"},
