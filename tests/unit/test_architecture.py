@@ -23,7 +23,6 @@ ROWS = (
     {"provision"},
     {"inventory"},
     {"burst"},
-    {"burst"},
     {"converge"},
     {"doctor"},
     {"validate"},
