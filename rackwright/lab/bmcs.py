@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import os
 import ssl
 import sys
+import threading
 import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from rackwright.lab.authority import Authority
     from rackwright.lab.model import Host, World
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 ANSWER_WITHIN_S = 120.0
 """All start at once, each with 1.5 s of CPU; the machine may be busy."""
 _PROBE_S = 5.0
+_END_WITHIN_S = 10.0
 _POLL_S = 0.1
 _LOG_LINES = 3
 
@@ -59,8 +62,27 @@ def _config(host: Host) -> bmc_config.Config:
     )
 
 
-def start(world: World, ca_pem: str) -> Iterator[str]:
+def restart(world: World, host: Host) -> None:
+    """Start one anew with the files it has now; it may take seconds to answer.
+
+    Raises:
+        EnvironmentUnfit: the one before does not end.
+    """
+    running = _process(world, host)
+    if running is not None:
+        running.kill()
+        if processes.wait_gone([running], _END_WITHIN_S):
+            raise _silent(world, host, f"process {running.pid} does not end")
+    threading.Thread(target=os.waitpid, args=(_spawn(world, host), 0), daemon=True).start()
+
+
+def start(world: World, ca_pem: str, broken: Collection[str] = ()) -> Iterator[str]:
     """Start those that do not run, and wait until all answer; each that was started is named.
+
+    Args:
+        world: the world.
+        ca_pem: who signed their certificates.
+        broken: slots whose BMC answers nothing that could be waited for.
 
     Raises:
         EnvironmentUnfit: one ended, or did not answer in time.
@@ -70,7 +92,8 @@ def start(world: World, ca_pem: str) -> Iterator[str]:
     end = time.monotonic() + ANSWER_WITHIN_S
     context = ssl.create_default_context(cadata=ca_pem)
     for host in world.hosts:
-        _wait(world, host, pids.get(host.slot), context, end)
+        if host.slot not in broken:
+            _wait(world, host, pids.get(host.slot), context, end)
         if host.slot in pids:
             yield f"BMC {host.bmc_address} ({host.slot})"
 

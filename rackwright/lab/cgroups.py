@@ -1,7 +1,8 @@
 """One control group a host, in every hierarchy that matters to it: made, joined, emptied, removed.
 
 A host's systemd makes its own groups below the one it was started in: two hosts in one group would
-end each other's services. The memory controller, where there is one, bounds the host.
+end each other's services. The memory controller, where there is one, bounds the host, and the one of
+processors can slow it down.
 
 Both layouts are served: version 1, one tree a controller, and version 2, one tree for all.
 """
@@ -17,8 +18,11 @@ from pathlib import Path
 from rackwright.lab import places
 from rackwright.lab.processes import Process
 
-_VERSION_1 = ("systemd", "unified", "memory")
+_VERSION_1 = ("systemd", "unified", "memory", "cpu")
 _MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
+_CPU_QUOTAS = {"cpu.cfs_quota_us": ("-1", "{quota}"), "cpu.max": ("max {period}", "{quota} {period}")}
+"""File → what it holds without and with a quota, microseconds a period."""
+_CPU_PERIOD_US = 100_000
 _MIB = 1 << 20
 _POLL_S = 0.05
 
@@ -41,7 +45,7 @@ def make(group: str, memory_mib: int) -> bool:
     for root in hierarchies():
         folder = root / group
         folder.mkdir(parents=True, exist_ok=True)
-        _hand_down_memory(root, folder)
+        _hand_down(root, folder)
         for name in _MEMORY_LIMITS:
             if (folder / name).exists():
                 (folder / name).write_text(str(memory_mib * _MIB))
@@ -49,11 +53,33 @@ def make(group: str, memory_mib: int) -> bool:
     return bounded
 
 
-def _hand_down_memory(root: Path, folder: Path) -> None:
+def _hand_down(root: Path, folder: Path) -> None:
     """Version 2 gives a group a controller only through all above it; the root is not ours to change."""
     for above in reversed(folder.relative_to(root).parents[:-1]):
         with suppress(OSError):
             (root / above / "cgroup.subtree_control").write_text("+memory")
+        with suppress(OSError):
+            (root / above / "cgroup.subtree_control").write_text("+cpu")
+
+
+def limit_cpu(group: str, percent: int | None) -> bool:
+    """Bound what all processes of a group get together, over power cycles too.
+
+    Args:
+        group: that exists.
+        percent: of one processor; None for no bound.
+
+    Returns:
+        Whether it is so; it is not where the kernel has no such controller.
+    """
+    words = {"period": _CPU_PERIOD_US, "quota": (percent or 0) * _CPU_PERIOD_US // 100}
+    done = False
+    for folder in folders(group):
+        for name, (free, bound) in _CPU_QUOTAS.items():
+            if (folder / name).exists():
+                (folder / name).write_text((free if percent is None else bound).format(**words))
+                done = True
+    return done
 
 
 def join(group: str) -> None:

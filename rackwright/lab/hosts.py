@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import cgroups, processes, supervisor, workbench
 from rackwright.lab.cloud import records
+from rackwright.lab.commands import run
 from rackwright.lab.model import Host
 from rackwright.lab.processes import Process
 from rackwright.lab.supervisor import Machine
@@ -33,6 +34,7 @@ _OFF_WITHIN_S = 20.0
 _SSH_PORT = 22
 _LISTENING = "0A"
 """TCP_LISTEN in /proc/net/tcp."""
+_ENTER = ("--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd")
 _CONTAINER_DEPTH = 3
 """Process id namespaces that see a host's init: the machine's, the supervisor's, its own."""
 
@@ -113,6 +115,27 @@ class Hosts:
                     yield root
             else:
                 yield workbench.seen_by(running.pid, machine)
+
+    def supervisor_pid(self, slot: str) -> int | None:
+        """Process that is the host's power supply and has its disk mounted; None while it is off."""
+        running = self._supervisor(slot)
+        return running.pid if running else None
+
+    def run(self, slot: str, *words: str) -> bool:
+        """Run a program as the host's root; what it wants is not done on a host that is off.
+
+        Returns:
+            Whether it ran.
+
+        Raises:
+            EnvironmentUnfit: it failed.
+        """
+        running = self._supervisor(slot)
+        init = _init(running) if running else None
+        if init is None:
+            return False
+        run("nsenter", f"--target={init.pid}", *_ENTER, "--", *words)
+        return True
 
     def find(self, slot: str) -> Chassis:
         """A machine of a hall by its slot, or of the cloud by its instance id.

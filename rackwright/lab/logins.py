@@ -53,8 +53,13 @@ def logins(reference: str, slots: Iterable[str], spec_folder: Path, places: Plac
 def _make(path: Path, slots: Iterable[str]) -> None:
     if not path.parent.exists():
         path.parent.mkdir(parents=True, mode=0o700)
-    rows = [f"{slot},{USER},{secrets.token_urlsafe(_RANDOM_BYTES)}" for slot in slots]
+    rows = [f"{slot},{USER},{random()}" for slot in slots]
     write_atomic(path, "\n".join([",".join(credentials.COLUMNS), *rows]) + "\n", mode=0o600)
+
+
+def random() -> str:
+    """A password that nobody guesses."""
+    return secrets.token_urlsafe(_RANDOM_BYTES)
 
 
 def hashed(login: Login) -> str:

@@ -96,6 +96,49 @@ def remove(root: Path, path: PurePath) -> None:
                 os.unlink(path.name, dir_fd=folder)
 
 
+def missing_folders(root: Path, path: PurePath) -> int:
+    """How many of the folders above a path `write` would make.
+
+    Raises:
+        UnsafeRoot: a folder on the way is a link, or no folder.
+    """
+    count = 0
+    for above in path.parents[:-1]:
+        with _folder(root, above, make=False) as folder:
+            if folder is not None:
+                break
+        count += 1
+    return count
+
+
+def remove_folders(root: Path, path: PurePath, count: int) -> None:
+    """Remove so many folders above a path, as far as they are empty.
+
+    Raises:
+        UnsafeRoot: a folder on the way is a link, or no folder.
+    """
+    for gone in path.parents[:count]:
+        with _folder(root, gone.parent, make=False) as folder, suppress(OSError):
+            if folder is not None:
+                os.rmdir(gone.name, dir_fd=folder)
+
+
+def allocate(root: Path, path: PurePath, size: int) -> None:
+    """Make a file that takes up so many bytes of the disk; one that is there is grown.
+
+    Raises:
+        UnsafeRoot: a folder on the way is a link or no folder, or there is no such room.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
+    with _folder(root, path.parent, make=True) as folder:
+        try:
+            handle = os.open(path.name, flags, FILE_MODE, dir_fd=folder)
+            with os.fdopen(handle, "wb") as file:
+                os.posix_fallocate(file.fileno(), 0, os.fstat(handle).st_size + size)
+        except OSError as error:
+            raise UnsafeRoot(f"{path}: {error.strerror}") from None
+
+
 @contextmanager
 def _folder(root: Path, path: PurePath, *, make: bool) -> Iterator[int | None]:
     """Open a folder below the root for the block; where it is missing it is made, or is None."""

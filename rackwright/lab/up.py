@@ -30,6 +30,7 @@ from rackwright.lab import (
 )
 from rackwright.lab.aws import run as emulated
 from rackwright.lab.aws.types import instance_types
+from rackwright.lab.faults import planted
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
 from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
@@ -183,7 +184,7 @@ def _make(wanted: Wanted) -> Iterator[str]:
     yield from _daemon(places)
     built = ask(places.socket, Request(Verb.BUILD), _BUILT_WITHIN_S).text
     yield from built.splitlines()
-    yield from bmcs.start(world, signer.pem)
+    yield from bmcs.start(world, signer.pem, planted.broken_bmcs(places.faults))
     yield from emulated.start(world, wanted.plan, wanted.types)
 
 

@@ -47,6 +47,7 @@ def test_the_examples_are_those_of_the_readme() -> None:
         "aws-p6-b300",
         "aws-trn2",
         "hybrid",
+        "lab-12",
         "lab-hybrid",
         "lab",
         "onprem-dgx-h100",

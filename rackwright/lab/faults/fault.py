@@ -36,6 +36,8 @@ class Kept(Model):
     """Its bytes; None where there was no such file."""
     mode: int = 0
     owner: tuple[int, int] = (0, 0)
+    folders: int = 0
+    """How many folders above it were not there either."""
 
 
 class Planted(Model):
@@ -59,6 +61,8 @@ class Fault(ABC):
     """What is broken, in one clause."""
     shows: ClassVar[str]
     """How a verdict shows it, in one clause."""
+    breaks_bmc: ClassVar[bool] = False
+    """Whether the BMC of its host does not answer as it should."""
 
     def prepare(self, stage: Stage, subject: str) -> Planted:
         """See that it can be planted, and take down what will undo it.

@@ -55,7 +55,7 @@ class FilesFault(Fault):
 def _kept(root: Path, path: PurePosixPath) -> Kept:
     content = rootfs.read(root, path)
     if content is None:
-        return Kept(path=str(path), base64=None)
+        return Kept(path=str(path), base64=None, folders=rootfs.missing_folders(root, path))
     return Kept(
         path=str(path),
         base64=b64encode(content.raw).decode(),
@@ -68,5 +68,6 @@ def _put_back(root: Path, kept: Kept) -> None:
     path = PurePosixPath(kept.path)
     if kept.base64 is None:
         rootfs.remove(root, path)
+        rootfs.remove_folders(root, path, kept.folders)
     else:
         rootfs.write(root, path, Content(b64decode(kept.base64), kept.mode, kept.owner))

@@ -45,6 +45,11 @@ def read(path: Path) -> tuple[Planted, ...]:
         return ()
 
 
+def broken_bmcs(path: Path) -> frozenset[str]:
+    """Hosts of a record whose BMC does not answer as it should."""
+    return frozenset(one.subject for one in read(path) if FAULTS[one.name].breaks_bmc)
+
+
 class Faults:
     """The faults of one lab; used by labd alone."""
 

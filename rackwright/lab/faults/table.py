@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rackwright.lab.faults.bmc import BmcCertificate, BmcPassword
 from rackwright.lab.faults.cloud import NoCapacity, Throttled
+from rackwright.lab.faults.hardware import FullDisk, ReadOnlyDisk, SlowCpu
 from rackwright.lab.faults.line import LinkDown, MtuBlackHole
+from rackwright.lab.faults.packets import BmcSilent, LossyRail, NoSsh
 from rackwright.lab.faults.power import Kill
+from rackwright.lab.faults.preloads import ClockAhead, HungRank, WrongValue
 from rackwright.lab.faults.rails import CutRail, SlowRail
-from rackwright.lab.faults.wrong_value import WrongValue
+from rackwright.lab.faults.services import ControllerKilled, DatabaseDown, MungeKey
 
 if TYPE_CHECKING:
     from rackwright.lab.faults.fault import Fault
@@ -18,8 +22,21 @@ FAULTS: dict[str, Fault] = {
     for fault in (
         SlowRail(),
         CutRail(),
+        LossyRail(),
+        SlowCpu(),
         WrongValue(),
+        ClockAhead(),
+        HungRank(),
+        FullDisk(),
+        ReadOnlyDisk(),
+        MungeKey(),
         Kill(),
+        NoSsh(),
+        DatabaseDown(),
+        ControllerKilled(),
+        BmcPassword(),
+        BmcCertificate(),
+        BmcSilent(),
         LinkDown(),
         MtuBlackHole(),
         NoCapacity(),

@@ -29,6 +29,7 @@ EXAMPLES = (
     "aws-trn2",
     "hybrid",
     "lab",
+    "lab-12",
     "lab-hybrid",
     "onprem-dgx-h100",
 )
