@@ -19,7 +19,7 @@ from rackwright.inventory.build import build, expected
 from rackwright.inventory.console import NO_BLOCK
 from rackwright.inventory.keys import Fault, Judged
 from rackwright.plan.observed import Observed, ObservedSlot
-from rackwright.render.boot import all_slots, hosts_file
+from rackwright.render.boot import HOSTS, all_slots, hosts_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,11 +66,10 @@ class Configurer:
     _runs: list[_Run] = field(default_factory=list)
     _begun: int = 0
 
-    def lay_hosts_files(self) -> None:
-        """The hosts file of each site, as a boot server has it: the roles lay it."""
+    def lay_hosts_file(self) -> None:
+        """Names and addresses of all hosts, which the roles lay."""
         text = hosts_file(self.plan.cluster.domain, all_slots(self.plan))
-        for site in self.plan.sites:
-            canonical.write_atomic(self.places.work / "boot" / f"_{site}" / "etc" / "hosts", text)
+        canonical.write_atomic(self.places.work / HOSTS, text)
 
     @property
     def at_work(self) -> set[str]:

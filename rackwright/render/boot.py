@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MANAGEMENT = "management"
 """The network that every host of a hall boots from and is reached on."""
+HOSTS = "hosts"
+"""File beside the seeds that the roles lay: names and addresses of all hosts, over all sites."""
 _NETWORKD = "etc/systemd/network"
 LOGIN_UID = 2000
 """Of the login user, and of its group: Slurm knows the owner of a job by number, on all hosts alike."""

@@ -20,8 +20,6 @@ BOOT = "boot"
 """Folder of the boot seeds."""
 SLURM = "slurm"
 """Folder of the schedulers' files: ``slurm/main/slurm.conf``."""
-HOSTS = "hosts"
-"""Names and addresses of all hosts, over all sites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def for_roles(plan: Plan, launched: Mapping[str, str] | None = None) -> Iterator
     Raises:
         RenderedInvalid: a file has a key that its release of Slurm does not know.
     """
-    yield RenderedFile(HOSTS, boot.hosts_file(plan.cluster.domain, boot.all_slots(plan), launched))
+    yield RenderedFile(boot.HOSTS, boot.hosts_file(plan.cluster.domain, boot.all_slots(plan), launched))
     releases = load().slurm if plan.slurm else {}
     for name, scheduler in plan.slurm.items():
         for path, content in slurm.files(scheduler).items():
