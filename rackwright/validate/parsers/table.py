@@ -9,12 +9,18 @@ from rackwright.validate.parsers import (
     clock,
     collectives,
     dcgm_diag,
+    dmesg,
     fio,
+    gpu_burn,
     iperf3,
     link,
     links,
     matrix,
     nccl_tests,
+    nccom_test,
+    nvbandwidth,
+    nvidia_smi,
+    perftest,
     stress_ng,
 )
 
@@ -32,7 +38,13 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.CLOCK: clock.parse,
     Tool.NCCL_TESTS: nccl_tests.parse,
     Tool.RCCL_TESTS: nccl_tests.parse,
+    Tool.NCCOM_TEST: nccom_test.parse,
     Tool.DCGM_DIAG: dcgm_diag.parse,
+    Tool.NVIDIA_SMI: nvidia_smi.parse,
+    Tool.NVBANDWIDTH: nvbandwidth.parse,
+    Tool.GPU_BURN: gpu_burn.parse,
+    Tool.PERFTEST: perftest.parse,
+    Tool.DMESG: dmesg.parse,
 }
 
 

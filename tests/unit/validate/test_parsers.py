@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rackwright.validate.model import Completeness, Parsed, Reading, Tool
+from rackwright.validate.model import Completeness, Parsed, Reading, Tool, Unit
 from rackwright.validate.parsers.lines import seal
 from rackwright.validate.parsers.table import PARSERS, parse
 from tests.doubles.mutants import of_document, of_text
@@ -92,14 +92,25 @@ def test_cut_doubled_or_damaged_text_never_means_something_else(case: Path) -> N
 def _says_less(tool: Tool, mutant: str, original: Parsed) -> bool:
     """Whether an output is whole in itself, of fewer hosts or of a job that verified nothing.
 
-    That a host, or a verification, is missing is seen by who knows what was asked for.
+    That a host, or a verification, is missing is seen by who knows what was asked for; an output that says
+    it is not sealed passes nothing.
     """
     if tool is Tool.FIO:
         return '"verify"' not in mutant
     if tool is Tool.NCCL_TESTS:
         return _is_a_test_less(parse(tool, mutant), original)
+    if Reading(name="sealed", value=False, unit=Unit.YES_NO) in parse(tool, mutant).readings:
+        return True
     fewer = set(map(str, parse(tool, mutant).readings)) < set(map(str, original.readings))
-    return tool in (Tool.LINKS, Tool.CLOCK, Tool.MATRIX) and fewer
+    if tool is Tool.GPU_BURN:
+        return _only_slower(parse(tool, mutant), original)
+    return tool in (Tool.LINKS, Tool.CLOCK, Tool.MATRIX, Tool.PERFTEST) and fewer
+
+
+def _only_slower(parsed: Parsed, original: Parsed) -> bool:
+    """Whether nothing but speeds differ, and these are lower: that fails, and passes nothing."""
+    pairs = [pair for pair in zip(parsed.readings, original.readings, strict=True) if not _same(*pair)]
+    return all(one.name == "gflops" and float(one.value) < float(other.value) for one, other in pairs)
 
 
 def _is_a_test_less(parsed: Parsed, original: Parsed) -> bool:
