@@ -51,14 +51,20 @@ class _Watch:
 
     process: subprocess.Popen[bytes] | None = None
     received: list[int] = field(default_factory=list)
+    kept: list[int] = field(default_factory=list)
+    """Received while a stage was being started, and not handed to it yet."""
 
     def forward(self, number: int, frame: FrameType | None) -> None:
         """Signal handler."""
         del frame
         self.received.append(number)
-        if self.process:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+        self.kept.append(number)
+        self._hand_on()
+
+    def _hand_on(self) -> None:
+        while self.process and self.kept:
+            with suppress(ProcessLookupError, IndexError):  # one that comes in here has taken the last
+                os.killpg(self.process.pid, self.kept.pop(0))
 
     def run(self, command: Sequence[str]) -> int:
         """Run a command to its end and return its exit status as a shell has it."""
@@ -69,7 +75,9 @@ class _Watch:
             env={**os.environ, "PATH": places.search_path()},
             start_new_session=True,
         )
+        self._hand_on()
         code = self.process.wait()
+        self.process = None
         return _BY_SIGNAL - code if code < 0 else code
 
 

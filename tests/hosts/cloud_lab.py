@@ -87,7 +87,7 @@ class CloudLab(Lab):
         running = processes.read_pid_file(self.places.labd_pid)
         assert running is not None
         running.kill()
-        assert processes.wait_gone([running], 10) == []
+        assert processes.wait_gone([running], WITHIN_S) == []
 
     def traces(self, instance: str) -> list[str]:
         """What this machine has of an instance, by its name."""

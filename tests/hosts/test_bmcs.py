@@ -11,6 +11,7 @@ import pytest
 
 from rackwright.lab import processes
 from rackwright.lab.status import read_world
+from tests.hosts.lab import WITHIN_S
 
 if TYPE_CHECKING:
     from tests.hosts.lab import Lab
@@ -41,7 +42,7 @@ def test_another_authority_does_not_vouch_for_a_bmc(lab: Lab) -> None:
     host = lab.host("node-001")
     strangers = ssl.create_default_context()
     with (
-        socket.create_connection((host.bmc_address, host.bmc_port), timeout=10) as plain,
+        socket.create_connection((host.bmc_address, host.bmc_port), timeout=WITHIN_S) as plain,
         pytest.raises(ssl.SSLCertVerificationError),
     ):
         strangers.wrap_socket(plain, server_hostname=host.bmc_address)
@@ -51,7 +52,7 @@ def test_a_certificate_is_for_its_own_address_only(lab: Lab) -> None:
     host = lab.host("node-001")
     context = ssl.create_default_context(cafile=str(lab.places.state / "bmc-ca.pem"))
     with (
-        socket.create_connection((host.bmc_address, host.bmc_port), timeout=10) as plain,
+        socket.create_connection((host.bmc_address, host.bmc_port), timeout=WITHIN_S) as plain,
         pytest.raises(ssl.SSLCertVerificationError, match="not valid for"),
     ):
         context.wrap_socket(plain, server_hostname=lab.host("node-002").bmc_address)

@@ -166,7 +166,7 @@ def test_an_emulator_that_dies_is_told_and_comes_back_alone(lab: CloudLab) -> No
     running, daemon = (processes.read_pid_file(pid) for pid in (lab.places.emulator_pid, lab.places.labd_pid))
     assert running is not None
     running.kill()
-    assert processes.wait_gone([running], 10) == []
+    assert processes.wait_gone([running], WITHIN_S) == []
     assert lab.json("lab", "status", lab.name)["emulator"] is False
     made = lab.up()["made"]
     assert isinstance(made, list)
@@ -196,7 +196,7 @@ def test_a_launch_that_is_cut_off_by_the_death_of_labd_is_ended_by_asking_again(
         time.sleep(0.001)
     running.kill()
     asking.join(WITHIN_S)
-    assert processes.wait_gone([running], 10) == []
+    assert processes.wait_gone([running], WITHIN_S) == []
     lab.up()
     lab.ask(Request(Verb.LAUNCH, launch=launch))
     lab.wait_on(SECOND)
@@ -252,7 +252,7 @@ def test_a_cut_link_is_silent_at_both_ends_and_whole_again_as_it_was(lab: CloudL
     assert lab.up()["made"] == []
     assert not _reaches(lab, 64), "it stays cut over `lab up`"
     lab.json("lab", "fault", "clear", "link-down", "--lab", lab.name)
-    end = time.monotonic() + 30
+    end = time.monotonic() + WITHIN_S
     while not _reaches(lab, 64):
         assert time.monotonic() < end
     assert _network(lab) == before

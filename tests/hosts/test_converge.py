@@ -18,6 +18,7 @@ import pytest
 
 from rackwright import paths
 from rackwright.converge.model import ConvergeReport, Reason
+from tests.hosts.lab import WITHIN_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,14 +110,14 @@ class Site:
     def await_task(self, host: str, task: str) -> None:
         """Wait until a task has ended on a host."""
         partial = self.folder / "events.jsonl.partial"
-        end = time.monotonic() + 90
+        end = time.monotonic() + WITHIN_S
         while not (partial.exists() and _has(partial.read_text(), host, task)):
             assert time.monotonic() < end, f"{task} never ended on {host}"
             time.sleep(0.1)
 
     def await_sleep(self, host: str, seconds: int) -> None:
         """Wait until the task that takes that time is at work on a host; an older run's may be there too."""
-        end = time.monotonic() + 90
+        end = time.monotonic() + WITHIN_S
         while not self.ssh(host, f"pgrep -fx 'sleep {seconds}' || true"):
             assert time.monotonic() < end, f"nothing sleeps on {host}"
             time.sleep(0.1)
@@ -214,7 +215,7 @@ def test_a_host_gone_in_the_middle_is_named_in_words_and_the_others_finish(site:
     with site.start("--format", "json") as command:
         site.await_task("node-002", "Greet")
         site.lab.reset("node-002", "ForceOff")
-        said, _ = command.communicate(timeout=120)
+        said, _ = command.communicate(timeout=WITHIN_S)
     assert command.returncode == 3, said
     report = ConvergeReport.model_validate_json(said)
     assert _statuses(report) == DONE | {"node-002": "unreachable"}
@@ -245,7 +246,7 @@ def test_a_full_disk_is_that_hosts_failure_and_mended_by_the_next_run(site: Site
 def test_a_held_apt_lock_is_named_with_its_holder(site: Site) -> None:
     site.write("ansible.builtin.apt: {update_cache: true, lock_timeout: 1}")
     lock = "import fcntl, time; f = open('/var/lib/apt/lists/lock', 'w'); fcntl.lockf(f, fcntl.LOCK_EX)"
-    site.ssh("node-001", f'sudo systemd-run -q --unit=holder python3 -c "{lock}; time.sleep(90)"')
+    site.ssh("node-001", f'sudo systemd-run -q --unit=holder python3 -c "{lock}; time.sleep(600)"')
     report = site.report("--limit", "node-001", code=1)
     reason = _reason(report, "node-001")
     assert "another package manager holds" in reason.message
@@ -283,8 +284,8 @@ def test_two_converges_of_a_cluster_cannot_run_at_once_and_a_killed_one_leaves_n
         assert f"process {first.pid} of {os.environ.get('USER', 'root')}" in refused.stderr
         assert len(site.runners()) > len(NODES)
         first.kill()
-        first.communicate(timeout=30)
-        end = time.monotonic() + 5
+        first.communicate(timeout=WITHIN_S)
+        end = time.monotonic() + WITHIN_S
         while site.runners():
             assert time.monotonic() < end, "the runners live on"
             time.sleep(0.05)
@@ -302,7 +303,7 @@ def test_a_stopped_run_lets_tasks_end_begins_no_other_and_goes_on_by_the_same_co
         for name in NODES:
             site.await_sleep(name, 8)
         command.send_signal(number)
-        said, _ = command.communicate(timeout=60)
+        said, _ = command.communicate(timeout=WITHIN_S)
     assert command.returncode == 130, said
     assert "stopped: 0 of 3 hosts are done" in said
     assert "the same command goes on from here" in said

@@ -108,7 +108,7 @@ def kill_labd(lab: Lab) -> None:
     daemon = processes.read_pid_file(lab.places.labd_pid)
     assert daemon is not None
     daemon.kill()
-    assert processes.wait_gone([daemon], 10) == []
+    assert processes.wait_gone([daemon], WITHIN_S) == []
 
 
 def test_a_slow_rail_is_slow_both_ways_and_no_other_is(whole: Lab) -> None:
@@ -198,7 +198,7 @@ def test_a_disk_on_the_bench_is_back_in_its_host_when_whoever_had_it_has_died(wh
         assert (root / "usr/bin").is_dir()
         assert disk in parts.backing_files().values()
         holder.kill()
-    end = time.monotonic() + 20
+    end = time.monotonic() + WITHIN_S
     while disk in parts.backing_files().values():
         assert time.monotonic() < end, "the disk is still mounted"
         time.sleep(0.1)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.lab
 
 HOSTS = ("node-001", "node-002")
 ABSENT = "node-003"
-WITHIN_S = 120
+WITHIN_S = 300
 
 
 @dataclass(frozen=True)

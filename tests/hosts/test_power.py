@@ -44,6 +44,24 @@ def _ssh(*words: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+def test_a_host_nobody_knows_the_key_of_is_not_logged_in_to(lab: Lab) -> None:
+    lab.reset("head-001", "ForceOff")
+    console = lab.places.state / "console" / "head-001.log"
+    kept = console.read_text() if console.exists() else ""
+    observed = lab.places.state / "observed.json"
+    known = observed.read_text() if observed.exists() else ""
+    console.parent.mkdir(exist_ok=True)
+    console.write_text("")
+    observed.unlink(missing_ok=True)
+    try:
+        done = lab.rackwright("lab", "ssh", "--spec", str(lab.spec), "head-001", "true", code=3)
+        assert "KEY002" in done.stderr
+    finally:
+        console.write_text(kept)
+        if known:
+            observed.write_text(known)
+
+
 def test_an_orderly_power_cycle_keeps_disk_and_host_key(lab: Lab) -> None:
     lab.boot("node-001")
     key, boot = lab.host_key("node-001"), lab.boot_id("node-001")

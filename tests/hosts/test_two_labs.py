@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.lab import parts
-from tests.hosts.lab import write_spec
+from tests.hosts.lab import WITHIN_S, write_spec
 
 if TYPE_CHECKING:
     from tests.hosts.fixtures import MakeLab
@@ -73,5 +73,5 @@ def test_of_two_labs_in_one_range_that_are_made_at_once_one_is_refused(
         )
         for lab in labs
     ]
-    assert sorted(command.wait(120) for command in commands) == [0, 2]
+    assert sorted(command.wait(WITHIN_S) for command in commands) == [0, 2]
     assert sorted(bool(parts.find(lab.places)) for lab in labs) == [False, True]

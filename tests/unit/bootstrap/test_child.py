@@ -10,6 +10,8 @@ import pytest
 
 from bootstrap import child, places
 
+WITHIN_S = 120.0
+"""The machine may be busy with other tests."""
 PARENT = """
 import sys
 from pathlib import Path
@@ -42,11 +44,9 @@ def test_nothing_is_read_from_standard_input(log: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended(log: Path, tmp_path: Path) -> None:
-    started = time.monotonic()
     with pytest.raises(child.ChildFailed) as caught:
-        child.run(["sh", "-c", "echo $$ > pid; exec sleep 60"], log, cwd=tmp_path, timeout_s=0.5)
+        child.run(["sh", "-c", "echo $$ > pid; exec sleep 600"], log, cwd=tmp_path, timeout_s=0.5)
     assert caught.value.code == 124
-    assert time.monotonic() - started < 10
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
 
@@ -56,10 +56,15 @@ def test_a_killed_set_up_takes_its_child_with_it_unless_it_must_finish(
 ) -> None:
     command = [sys.executable, "-c", PARENT, str(tmp_path), how]
     with subprocess.Popen(command, cwd=places.REPOSITORY) as parent:
-        while not (tmp_path / "child.pid").exists():
+        pid = tmp_path / "child.pid"
+        while not (pid.exists() and pid.read_text().endswith("\n")):
             time.sleep(0.02)
         parent.send_signal(signal.SIGKILL)
-    time.sleep(3)
+    process = Path("/proc", pid.read_text().strip())
+    ends = time.monotonic() + WITHIN_S
+    while process.exists():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
     assert (tmp_path / "child.done").exists() == survives
 
 

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def interrupted(tmp_path: Path, sent: signal.Signals, code: int) -> tuple[int, s
         while not (tmp_path / "ready").exists():
             time.sleep(0.02)
         runner.send_signal(sent)
-        told = runner.communicate(timeout=20)[1]
+        told = runner.communicate(timeout=120)[1]
     return runner.returncode, told
 
 
@@ -101,6 +102,24 @@ def test_an_interrupt_reaches_the_stage_once_and_nothing_follows(
     assert "interrupted in stage 'one'; the same command goes on from there" in told
 
 
+def test_an_interrupt_that_comes_while_a_stage_is_being_started_reaches_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = tmp_path / "ready"
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, words: list[str], **options: Any) -> None:  # noqa: ANN401 (Popen's own)
+            super().__init__(words, **options)
+            while not ready.exists():
+                time.sleep(0.02)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    body = STAGE.format(name="INT", seen=tmp_path / "seen", ready=ready, code=0)
+    assert stages.run("lab", [shell("one", body)]) == 130
+    assert (tmp_path / "seen").read_text() == "got INT\n"
+
+
 def test_a_killed_runner_interrupts_its_stage(tmp_path: Path) -> None:
     body = STAGE.format(name="INT", seen=tmp_path / "seen", ready=tmp_path / "ready", code=0)
     command = [sys.executable, "-c", RUNNER, body, str(tmp_path / "two")]
@@ -108,7 +127,7 @@ def test_a_killed_runner_interrupts_its_stage(tmp_path: Path) -> None:
         while not (tmp_path / "ready").exists():
             time.sleep(0.02)
         runner.kill()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while not (tmp_path / "seen").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert (tmp_path / "seen").read_text() == "got INT\n"

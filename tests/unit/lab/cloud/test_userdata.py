@@ -100,6 +100,7 @@ def test_anything_else_is_refused_by_name(text: str, named: str) -> None:
         encoded(gzip.compress(b"#" * (1 << 21))),
         encoded(b"\x1f\x8bnothing"),
     ],
+    ids=["no base64", "no text", "cut off", "too large", "nothing packed"],
 )
 def test_what_cannot_be_unpacked_is_refused(user_data: str) -> None:
     with pytest.raises(NotUnderstood):
