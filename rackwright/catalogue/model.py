@@ -290,6 +290,23 @@ class SlurmHost(Frozen):
     """SlurmdParameters; config_overrides where a host sees more, or less, than its share of a machine."""
 
 
+class ScaleUp(Frozen):
+    """Accelerators that reach one another past the network: a domain that jobs are best kept in."""
+
+    link: Literal["nvlink", "infinity-fabric", "neuronlink"]
+    accelerators: Positive
+    """Of the whole domain."""
+    nodes: Positive
+    """That share it; 1 is a domain within a node."""
+
+
+class LocalNvme(Frozen):
+    """Drives of a node for scratch and caches, without those of its operating system."""
+
+    drives: Positive
+    drive_tb: Rate
+
+
 class Platform(Entry):
     """One kind of node: the key for everything that depends on hardware."""
 
@@ -303,6 +320,11 @@ class Platform(Entry):
     """Rack units of a node."""
     power_kw: Power | None = None
     """Most that one node draws, kW."""
+    cooling: Literal["air", "liquid"] | None = None
+    """What its chips are cooled by; None where no source tells."""
+    scale_up: ScaleUp | None = None
+    """None where no source tells, or there is none."""
+    local_nvme: LocalNvme | None = None
     management_interface: Interface | None = None
     """The interface that boots, and that the controller reaches."""
     cpus: Positive | None = None
@@ -325,12 +347,24 @@ class Platform(Entry):
     network_cards: NetworkCards | None = None
     """EC2 only."""
 
+    @model_validator(mode="after")
+    def _nodes_fill_their_domain(self) -> Self:
+        domain = self.scale_up
+        if domain is not None and domain.accelerators != domain.nodes * (self.accelerators or 0):
+            msg = f"{domain.nodes} nodes of {self.accelerators} accelerators are no {domain.accelerators}"
+            raise ValueError(msg)
+        return self
+
 
 class Accelerator(Entry):
     """A GPU or another training chip."""
 
     maker: str
     power_w: Positive | None = None
+    memory_gb: Rate | None = None
+    """Of one, in 10⁹ bytes."""
+    memory_gb_s: Rate | None = None
+    """Bandwidth of that memory, 10⁹ bytes a second."""
     device: str | None = None
     """Device files on the host, without the number, which counts from 0: ``/dev/nvidia``."""
 
@@ -354,6 +388,8 @@ class SlurmTable(StrEnum):
     CGROUP = "cgroup"
     SWITCH = "switch"
     """topology.conf of topology/tree."""
+    BLOCK = "block"
+    """topology.conf of topology/block."""
     GRES = "gres"
     DBD = "dbd"
 

@@ -10,13 +10,14 @@ from rackwright.checks.pools import lost_pools
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.plan.wiring import port_group
-from rackwright.spec.fabrics import Efa, InfiniBand, rate_gbps
+from rackwright.spec.fabrics import Efa, FatTree, InfiniBand, rate_gbps
 from rackwright.spec.pools import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.checks.registry import SpecSubject
+    from rackwright.spec.fabrics import Ethernet
 
 
 @rule(
@@ -35,13 +36,19 @@ def fabrics_run_at_the_speed_of_their_nics(subject: SpecSubject) -> Iterator[Bre
                 continue
             at = SpecPath() / "pools" / name / "fabrics" / fabric_name
             group = port_group(at, fabric_name, use, platform)
-            if isinstance(group, PortGroup) and group.rate_gbps != rate_gbps(fabric):
+            if isinstance(group, PortGroup) and group.rate_gbps != _nic_gbps(fabric):
                 yield Breach(
                     at,
                     f"{fabric_name} and the NICs of {pool.platform} have different speeds",
-                    got=f"{fabric.speed}, {rate_gbps(fabric):g} Gb/s",
+                    got=f"{fabric.speed}, {_nic_gbps(fabric):g} Gb/s",
                     expected=f"{group.rate_gbps:g} Gb/s, the rate of {group.nic}",
                 )
+
+
+def _nic_gbps(fabric: InfiniBand | Ethernet) -> float:
+    """What a NIC needs for its links: one to each plane."""
+    planes = fabric.topology.planes if isinstance(fabric.topology, FatTree) else 1
+    return rate_gbps(fabric) * planes
 
 
 @rule(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import SpecPath
 from rackwright.spec.pools import CapacityBlock
-from rackwright.spec.sites import AwsSite, OnpremSite
+from rackwright.spec.sites import AwsSite, Cooling, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,25 @@ def assets_are_delivered_to_halls(subject: SpecSubject) -> Iterator[Breach]:
                 f"pool {name} is in the cloud, where no machine of ours is delivered",
                 got=pool.assets,
                 expected="no assets",
+            )
+
+
+@rule(
+    "POOL003",
+    remedy="say `cooling: liquid` where the hall's racks have it, or choose another platform",
+    source="the platform's entry in the catalogue, cooling",
+)
+def liquid_is_where_it_is_needed(subject: SpecSubject) -> Iterator[Breach]:
+    """A platform whose chips are cooled by liquid stands in racks that have it."""
+    for name, pool in pools_in(subject, OnpremSite):
+        site, platform = subject.spec.sites[pool.site], subject.catalogue.platforms.get(pool.platform)
+        dry = isinstance(site, OnpremSite) and site.racks.cooling is not Cooling.LIQUID
+        if dry and platform is not None and platform.cooling == "liquid":
+            yield Breach(
+                SpecPath() / "pools" / name / "platform",
+                f"{pool.platform} is cooled by liquid, and the racks of {pool.site} by air",
+                got="cooling: air",
+                expected="cooling: liquid",
             )
 
 

@@ -26,7 +26,7 @@ from rackwright.plan.ranges import fold
 from rackwright.plan.seating import room, seat
 from rackwright.plan.sites import missing_networks, site_plans, site_ranges
 from rackwright.plan.slots import PoolGround, slots, strange_bmc_addresses
-from rackwright.plan.slurm import ambiguous, schedulers
+from rackwright.plan.slurm import ambiguous, schedulers, unplaceable
 from rackwright.plan.stacks import onprem_stacks
 from rackwright.plan.totals import totals
 
@@ -75,6 +75,7 @@ def build(
     _refuse(loose)
     new_lock = Lock(spec.cluster.name, catalogue.sha256, split, seating.pools, cabled.seats)
     plan = _plan(loaded, catalogue, nodes, seating, cabled, lock=new_lock)
+    _refuse(unplaceable(plan.slurm))
     _refuse(list(strange_bmc_addresses(loaded.rows, plan.pools)))
     return plan, new_lock
 

@@ -26,6 +26,8 @@ BMC_ADDRESS = "ASSET010"
 SLURM_UNKNOWN = "SLURM005"
 SLURMS_DIFFER = "SLURM006"
 HOSTS_DIFFER = "SLURM007"
+BLOCK_SHORT = "SLURM018"
+BLOCK_SIZES = "SLURM019"
 
 CODES = {
     DANGLING: "a pool names a site, platform or fabric that is not there",
@@ -51,6 +53,8 @@ CODES = {
     BMC_ADDRESS: "an asset row whose BMC has another address than the planned one",
     SLURM_UNKNOWN: "an image that does not say which Slurm it has",
     SLURMS_DIFFER: "a scheduler whose hosts have different releases of Slurm",
+    BLOCK_SHORT: "a block that has fewer nodes than the smallest block size",
+    BLOCK_SIZES: "block sizes that are not the first of them, doubled",
     HOSTS_DIFFER: "a scheduler whose platforms confine jobs in different ways",
 }
 """Stable: scripts and suppressions name them. A number is never used again."""

@@ -264,7 +264,9 @@ class SlurmPlan(Model):
     burst: BurstTimes | None
     """None where no slot is filled on demand."""
     spines: dict[str, tuple[str, ...]]
-    """Switch above the units of each site; no job spans two of them."""
+    """Switch above the units of each site; no job spans two of them. None with blocks."""
+    block_sizes: tuple[int, ...] = ()
+    """Nodes of a block, and of blocks side by side; none is a tree."""
     qos: dict[str, SlurmQos]
     default_qos: str
     account: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,8 +12,7 @@ from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
 from rackwright.plan.model import SlurmNodes, SlurmPartition, SlurmPlan, SlurmQos
 from rackwright.plan.slurm_settings import DEFAULTS
-from rackwright.plan.stacks import HOSTS_PER_SET
-from rackwright.spec.fabrics import Efa, FatTree
+from rackwright.plan.slurm_topology import block_sizes, misfits, unit_size, units
 from rackwright.spec.pools import Role
 from rackwright.spec.sites import OnpremSite
 from rackwright.spec.storage import FsxLustre, Lustre
@@ -149,6 +147,15 @@ class _Ground(NamedTuple):
                     yield from pool.slots
 
 
+def unplaceable(plans: Mapping[str, SlurmPlan]) -> list[Finding]:
+    """Topologies with which slurmctld would not start."""
+    return [
+        finding
+        for name, slurm in plans.items()
+        for finding in misfits(name, slurm.block_sizes, slurm.units, slurm.version)
+    ]
+
+
 def schedulers(
     spec: ClusterSpec, catalogue: Catalogue, pools: Mapping[str, PoolPlan]
 ) -> dict[str, SlurmPlan]:
@@ -161,7 +168,9 @@ def schedulers(
 
 def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
     scheduler = ground.scheduler
-    units = {name: _units(ground, name, pool) for name, pool in ground.computing.items()}
+    by_pool = {name: _units(ground, name, pool) for name, pool in ground.computing.items()}
+    found = {unit: slots for one in by_pool.values() for unit, slots in one.items()}
+    sizes = _block_sizes(ground, found)
     return SlurmPlan(
         cluster=cluster,
         controllers=_controllers(ground),
@@ -173,11 +182,12 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         settings=_settings(scheduler),
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
-        units={unit: slots for found in units.values() for unit, slots in found.items()},
+        units=found,
         burst=scheduler.burst
         if any(_on_demand(ground, pool) for pool in ground.computing.values())
         else None,
-        spines=_spines(ground, units),
+        spines={} if sizes else _spines(ground, by_pool),
+        block_sizes=sizes,
         qos=_qos(scheduler),
         default_qos=scheduler.default_qos,
         account=scheduler.account,
@@ -258,22 +268,18 @@ def _partitions(scheduler: Slurm) -> dict[str, SlurmPartition]:
 
 
 def _units(ground: _Ground, name: str, pool: PoolPlan) -> dict[str, tuple[str, ...]]:
-    """Slots of a pool by scalable unit; a slot's number alone says which one is its own."""
-    size = unit_nodes(ground.spec, pool)
-    units: dict[str, list[str]] = {}
-    for slot in (*_static(pool), *_on_demand(ground, pool)):
-        units.setdefault(f"{name}-su{(slot.number - 1) // size + 1:02d}", []).append(slot.name)
-    return {unit: tuple(slots) for unit, slots in units.items()}
+    """Slots of a pool by scalable unit."""
+    size = unit_size(ground.spec, _platform(ground.spec, ground.catalogue, name), pool)
+    slots = (*_static(pool), *_on_demand(ground, pool))
+    return units(name, size, ((slot.number, slot.name) for slot in slots))
 
 
-def unit_nodes(spec: ClusterSpec, pool: PoolPlan) -> int:
-    """Nodes of a scalable unit: that of the fat tree with most of a node's ports, else a host set's."""
-    first = next(iter(pool.slots.values()))
-    for fabric_name, _ in Counter(port.fabric for port in first.ports).most_common():
-        fabric = spec.fabrics[fabric_name]
-        if not isinstance(fabric, Efa) and isinstance(fabric.topology, FatTree):
-            return fabric.topology.unit_nodes
-    return HOSTS_PER_SET
+def _block_sizes(ground: _Ground, found: Mapping[str, tuple[str, ...]]) -> tuple[int, ...]:
+    sizes = (
+        unit_size(ground.spec, _platform(ground.spec, ground.catalogue, name), pool)
+        for name, pool in ground.computing.items()
+    )
+    return block_sizes(ground.scheduler.topology, min(sizes, default=1), found)
 
 
 def _spines(ground: _Ground, units: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright import canonical
 from rackwright.plan.hostlist import hostlist
+from rackwright.render.slurm_topology import refuse_topology
 from rackwright.render.templates import render
 from rackwright.spec.slots import parse_slot
 
@@ -45,6 +46,7 @@ def files(slurm: SlurmPlan) -> dict[str, str]:
 def _slurm_conf(slurm: SlurmPlan) -> str:
     values = {
         "slurm": slurm,
+        "topology": "block" if slurm.block_sizes else "tree",
         "confinement": list(_confinement(slurm)),
         "accounting": list(_accounting(slurm)),
         "controller": ",".join(["enable_configless", *(_POWER_SAVING if slurm.burst else ())]),
@@ -163,9 +165,18 @@ class _Switch(NamedTuple):
 
 
 def _topology_conf(slurm: SlurmPlan) -> str:
+    """What jobs are kept together by.
+
+    Raises:
+        RenderedInvalid: slurmctld would end with it.
+    """
     leaves = [_Switch(unit, _folded(slots)) for unit, slots in slurm.units.items()]
     spines = [_Switch(spine, ",".join(units)) for spine, units in slurm.spines.items()]
-    return render("slurm/topology.conf.j2", {"leaves": leaves, "spines": spines})
+    blocks, sizes = leaves if slurm.block_sizes else [], ",".join(map(str, slurm.block_sizes))
+    values = {"leaves": leaves, "spines": spines, "blocks": blocks, "sizes": sizes}
+    text = render("slurm/topology.conf.j2", values)
+    refuse_topology(text)
+    return text
 
 
 def _gres(slurm: SlurmPlan) -> Iterator[str]:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 _BY_FILE = {
     "slurm.conf": {"": SlurmTable.CONF, "nodename": SlurmTable.NODE, "partitionname": SlurmTable.PARTITION},
     "cgroup.conf": {"": SlurmTable.CGROUP},
-    "topology.conf": {"": SlurmTable.SWITCH},
+    "topology.conf": {
+        "": SlurmTable.SWITCH,
+        "blockname": SlurmTable.BLOCK,
+        "blocksizes": SlurmTable.BLOCK,
+    },
     "gres.conf": {"": SlurmTable.GRES},
     "slurmdbd.conf": {"": SlurmTable.DBD},
 }

@@ -10,6 +10,7 @@ from rackwright.spec.base import Model, Name, forbidden, form, in_place, replace
 from rackwright.spec.storage import MountPoint
 
 _SLURM = "scontrol reconfigure (facts/lab.md §2)"
+_TOPOLOGY = "slurmctld is started again: jobs go on (topology.conf(5))"
 _ACCOUNTING = "sacctmgr modify: jobs that wait follow at once"
 _ASSOCIATIONS = "sacctmgr add: what an earlier name was charged with stays under it"
 
@@ -44,6 +45,26 @@ class BurstTimes(Model):
     """A slot for which EC2 has no capacity stays down so long (ParallelCluster's default)."""
 
 
+Positive = Annotated[int, Field(ge=1)]
+
+
+class TreeTopology(Model):
+    """Jobs are kept within as few units as will do."""
+
+    kind: Annotated[Literal["tree"], in_place(_TOPOLOGY)] = "tree"
+
+
+class BlockTopology(Model):
+    """Jobs are kept within blocks: scale-up domains, or units where there are none."""
+
+    kind: Annotated[Literal["block"], in_place(_TOPOLOGY)]
+    sizes: Annotated[list[Positive] | None, Field(min_length=1), in_place(_TOPOLOGY)] = None
+    """BlockSizes, the smallest first; unset means a block, and its doublings up to all of them."""
+
+
+Placement = Annotated[TreeTopology | BlockTopology, Field(discriminator="kind")]
+
+
 class Slurm(Model):
     """One Slurm over one or more sites."""
 
@@ -52,6 +73,8 @@ class Slurm(Model):
     partitions: Annotated[dict[Name, Partition], Field(min_length=1), in_place(_SLURM)]
     slurmd_timeout_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 300
     """Seconds without a node's answer until it is DOWN."""
+    topology: Annotated[Placement, in_place(_TOPOLOGY)] = TreeTopology()
+    """What jobs are kept together by; see docs/slurm.md."""
     burst: Annotated[BurstTimes, in_place(_SLURM)] = BurstTimes()
     """Of pools in the cloud with ``nodes: {burst: …}``."""
     state_folder: Annotated[MountPoint, forbidden("slurmctld loses its jobs: move it by hand, stopped")] = (

@@ -6,18 +6,22 @@ import contextlib
 import os
 import subprocess
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
+from ClusterShell.NodeSet import NodeSet  # type: ignore[import-untyped]  # (it has no types)
 
 from rackwright import paths
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.cli.cluster import open_cluster
+from rackwright.errors import SpecInvalid
 from rackwright.lab.up import image
 from rackwright.plan.build import build
 from rackwright.render import slurm as render
 from rackwright.spec.load import load
+from rackwright.spec.schedulers import BurstTimes
 from tests.doubles import big_spec
 from tests.doubles.slurmctld import Slurmctld
 
@@ -135,6 +139,67 @@ def test_3072_nodes(folder: Path, tmp_path: Path) -> None:
         assert len(nodes) == NODES
         assert {node["Gres"] for node in nodes} == {"gpu:h100:8"}
         assert len(switches(controller)) == NODES // UNIT + 1
+
+
+def blocks(sizes: list[int] | None) -> Plan:
+    """The UltraServers: sixteen blocks of four nodes."""
+    path = CLUSTERS / "fabrics" / "trn2-ultraservers.yaml"
+    loaded = load(path)
+    if sizes is not None:
+        main = loaded.spec.schedulers["main"]
+        topology = main.topology.model_copy(update={"sizes": sizes})
+        wider = {"main": main.model_copy(update={"topology": topology})}
+        loaded = replace(loaded, spec=loaded.spec.model_copy(update={"schedulers": wider}))
+    return build(loaded, load_catalogue(), None)[0]
+
+
+@pytest.mark.lab
+def test_jobs_are_placed_by_blocks_as_intended(folder: Path) -> None:
+    """All nodes are on demand, so that slurmctld gives out nodes that nobody has to play."""
+    plan = blocks(None)
+    slurm = plan.slurm["main"]
+    pools = {
+        name: nodes.model_copy(update={"nodes": (), "burst": nodes.nodes})
+        for name, nodes in slurm.pools.items()
+    }
+    cloud = slurm.model_copy(update={"pools": pools, "burst": BurstTimes()})
+    with running(folder, plan.model_copy(update={"slurm": {"main": cloud}})) as controller:
+        controller.run("mkdir", "-p", render.PROGRAMS)
+        for name in PROGRAMS:
+            controller.run("install", "-m", "0755", "/bin/true", f"{render.PROGRAMS}/{name}")
+        assert wrong(controller.start()) == []
+        shown = controller.run("scontrol", "--oneliner", "show", "topology")
+        assert "BlockName=trn2-su16 BlockIndex=15 Nodes=trn2-[061-064] BlockSize=4" in shown
+        job = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=true", "--exclusive")
+        first = controller.run(*job, "--nodes=3").strip()
+        second = controller.run(*job, "--nodes=4").strip()
+        given = {}
+        for _ in range(100):
+            given = {one["JobId"]: one.get("NodeList", "") for one in controller.show("jobs")}
+            if all("trn2" in given.get(one, "") for one in (first, second)):
+                break
+            time.sleep(0.2)
+        assert all(_blocks_of(given[one]) == 1 for one in (first, second)), given
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            controller.run(*job, "--nodes=10", "--segment=5")
+        assert "segment" in refused.value.stderr.lower() or "topology" in refused.value.stderr.lower()
+        controller.run(*job, "--nodes=8", "--segment=4")
+
+
+def _blocks_of(nodes: str) -> int:
+    return len({(int(name.rpartition("-")[2]) - 1) // 4 for name in NodeSet(nodes)})
+
+
+@pytest.mark.lab
+def test_a_block_below_the_base_size_ends_it_so_the_plan_refuses_it(folder: Path) -> None:
+    with pytest.raises(SpecInvalid):
+        blocks([8, 16])
+    with running(folder, blocks([4, 8])) as controller:
+        text = controller.run("cat", "/etc/slurm/topology.conf").replace("BlockSizes=4,8", "BlockSizes=8,16")
+        controller.run("tee", "/etc/slurm/topology.conf", text=text)
+        with pytest.raises((subprocess.CalledProcessError, AssertionError)) as failed:
+            controller.start()
+        assert "children count lower than" in f"{getattr(failed.value, 'stderr', '')}{controller.log()}"
 
 
 @pytest.mark.lab

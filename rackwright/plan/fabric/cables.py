@@ -142,7 +142,7 @@ def _of(roster: Roster, some: Links) -> Iterator[Cable]:
     ):
         a, z = low.end(number, port, lane), high.end(other, other_port, other_lane)
         metres = length_m(a.spot, z.spot, roster.rack_units) if a.spot and z.spot else None
-        yield Cable(some.plane, some.roles, a, z, rate, metres, kind(metres) if metres else "", tails)
+        yield Cable(some.plane, some.roles, a, z, rate, metres, kind(metres, tails) if metres else "", tails)
 
 
 def _rows(columns: tuple[Column, ...]) -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:

@@ -19,6 +19,9 @@ KINDS = ((3, "copper"), (50, "multimode"), (100, "singlemode"), (500, "singlemod
 """Longest of each kind, m. Multimode 50 m and single mode 100 m: NDR transceivers MMA4Z00-NS and
 MMS4X00-NS, QM97XX Systems User Manual, Interfaces (vendor); passive copper 3 m: assumed."""
 
+BREAKOUT = "-1x"
+"""Between what a breakout cable is made of and how many tails it has."""
+
 
 class Spot(NamedTuple):
     """Where the end of a cable is."""
@@ -51,6 +54,15 @@ def length_m(one: Spot, other: Spot, rack_units: int) -> int:
     return next((stock for stock in STOCK_M if stock * 1000 >= way), -(-way // 10_000) * 10)
 
 
-def kind(metres: int) -> str:
-    """The plainest kind of cable that is made this long; ``too-long`` beyond all of them."""
+def kind(metres: int, tails: int = 1) -> str:
+    """The plainest kind of cable that is made this long; ``too-long`` beyond all of them.
+
+    A breakout cable is a kind of its own, told by its tails: ``multimode-1x2``.
+    """
+    name = medium(metres)
+    return name if tails == 1 else f"{name}{BREAKOUT}{tails}"
+
+
+def medium(metres: int) -> str:
+    """What a cable of this length is made of, whatever its ends."""
     return next((name for most, name in KINDS if metres <= most), "too-long")

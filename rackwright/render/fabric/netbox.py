@@ -9,6 +9,7 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from rackwright.plan.fabric.lengths import BREAKOUT
 from rackwright.plan.racks import rack_name
 from rackwright.render.fabric.wires import Wire, unreadable
 
@@ -54,7 +55,7 @@ def _cable(cable: Cable) -> tuple[object, ...]:
     label = f"{cable.a.device}:{cable.a.port}"
     length = ("", "") if cable.length_m is None else (cable.length_m, "m")
     ends = (side for end in (cable.a, cable.z) for side in (end.device, INTERFACE, end.port))
-    return (*ends, TYPES[cable.kind], "planned", label, *length)
+    return (*ends, TYPES[cable.kind.partition(BREAKOUT)[0]], "planned", label, *length)
 
 
 def devices(found: Iterable[Cable], site: str, models: Mapping[str, tuple[str, str]]) -> str:

@@ -89,7 +89,7 @@ def test_a_key_that_stands_twice_is_refused_with_its_line(folder: Path) -> None:
     spoil(folder, "platforms/dgx-h100.yaml", "units: 8\n", "units: 8\nunits: 4\n")
     with pytest.raises(CatalogueInvalid) as error:
         load(folder)
-    assert error.value.where.endswith("dgx-h100.yaml:8:1")
+    assert error.value.where.endswith("dgx-h100.yaml:9:1")
     assert "units" in error.value.got
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_no_yaml_is_refused_with_its_line(folder: Path) -> None:
     ("name", "old", "new", "hint"),
     [
         ("platforms/dgx-h100.yaml", "accelerator: h100", "accelerator: h10", "`h100`"),
-        ("platforms/dgx-h100.yaml", "nic: cx7", "nic: cx8", "`cx7`"),
+        ("platforms/dgx-h100.yaml", "nic: cx7", "nic: cx77", "`cx7`"),
     ],
 )
 def test_a_dangling_reference_is_refused_with_the_nearest_name(
@@ -124,11 +124,8 @@ def test_an_entry_is_named_after_its_file(folder: Path) -> None:
 
 
 def test_a_name_means_one_thing(folder: Path) -> None:
-    spoil(folder, "nics/cx7.yaml", "name: cx7", "name: qm9700")
-    (folder / "nics/cx7.yaml").rename(folder / "nics/qm9700.yaml")
-    spoil(folder, "platforms/dgx-h100.yaml", "nic: cx7", "nic: qm9700")
-    spoil(folder, "platforms/dgx-h100.yaml", "nic: cx7", "nic: qm9700")
-    spoil(folder, "platforms/cpu-1u.yaml", "nic: cx7", "nic: qm9700")
+    spoil(folder, "switches/slingshot-200.yaml", "name: slingshot-200", "name: cx7")
+    (folder / "switches/slingshot-200.yaml").rename(folder / "switches/cx7.yaml")
     with pytest.raises(CatalogueInvalid) as error:
         load(folder)
     assert "twice" in error.value.message
@@ -140,3 +137,27 @@ def test_the_hash_follows_content_and_not_layout(folder: Path) -> None:
     assert load(folder).sha256 == before == load().sha256
     spoil(folder, "platforms/dgx-h100.yaml", "power_kw: 10.2", "power_kw: 10.3")
     assert load(folder).sha256 != before
+
+
+def test_a_scale_up_domain_is_filled_by_its_nodes(folder: Path) -> None:
+    spoil(folder, "platforms/dgx-gb200.yaml", "accelerators: 72, nodes: 18", "accelerators: 72, nodes: 9")
+    with pytest.raises(CatalogueInvalid) as error:
+        load(folder)
+    assert "9 nodes of 4 accelerators are no 72" in error.value.expected
+
+
+def test_the_hardware_of_the_field_is_there() -> None:
+    catalogue = load()
+    gpus = {"a100", "h100", "h200", "gh200", "b200", "b300", "gb200", "gb300", "mi300x", "mi325x", "mi355x"}
+    others = {"trainium", "trainium2", "inferentia2", "tpu-v4", "tpu-v5p", "gaudi-3", "mtia", "maia-100"}
+    assert gpus | others <= set(catalogue.accelerators)
+    assert {name: (one.ports, one.rate_gbps) for name, one in catalogue.switches.items()} == {
+        "qm8700": (40, 200),
+        "qm9700": (64, 400),
+        "q3400": (144, 800),
+        "sn5600": (64, 800),
+        "sn5600-2x400": (128, 400),
+        "slingshot-200": (64, 200),
+    }
+    domains = {one.scale_up.accelerators for one in catalogue.platforms.values() if one.scale_up}
+    assert domains == {8, 16, 64, 72}

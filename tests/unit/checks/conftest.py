@@ -36,7 +36,7 @@ def edited(tmp_path: Path) -> Callable[[str, Mapping[str, object]], Path]:
         for path, value in edits.items():
             _set(values, path.split("."), value)
         shutil.copytree(clusters / "assets", tmp_path / "assets", dirs_exist_ok=True)
-        spec = tmp_path / f"{example}.yaml"
+        spec = tmp_path / f"{example.rpartition('/')[2]}.yaml"
         with spec.open("w", encoding="utf-8") as file:
             YAML().dump(values, file)
         return spec
