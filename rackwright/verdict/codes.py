@@ -1,0 +1,247 @@
+"""Codes of GPUs, switches and DCGM in, what they ask for out; the table is data (``data/codes.yaml``).
+
+A code that the table lacks is a fault until somebody has looked. What a driver says itself of the
+recovery that it needs outranks the table; repetition outranks both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from rackwright import strict_yaml
+from rackwright.spec.base import Model
+
+_DATA = Path(__file__).with_name("data") / "codes.yaml"
+_RECOVERY = "154"
+
+
+class Action(StrEnum):
+    """What is asked for, from least to most."""
+
+    NONE = "none"
+    RESTART_APP = "restart-app"
+    LOOK = "look"
+    UPDATE = "update"
+    DRAIN_P2P = "drain-p2p"
+    RESET_GPU = "reset-gpu"
+    REBOOT = "reboot"
+    INSPECT = "inspect"
+    ISOLATE = "isolate"
+
+
+_ORDER = tuple(Action)
+
+
+class Source(Model):
+    """Where an entry was read."""
+
+    text: str
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
+    """Of the text, as far as it is known: year and month, or the day."""
+
+
+class Other(Model):
+    """What another source says."""
+
+    source: str
+    action: Action
+    when: str = ""
+
+
+class Entry(Model):
+    """Codes that ask for the same."""
+
+    codes: tuple[int, ...] = ()
+    action: Action
+    fatal: bool
+    when_fatal: Action | None = None
+    """What is asked for where the event says itself that it is fatal."""
+    source: str = ""
+    disagreements: tuple[Other, ...] = ()
+
+    @model_validator(mode="after")
+    def _fatal_asks_for_something(self) -> Self:
+        if self.fatal and self.action is Action.NONE:
+            msg = f"codes {self.codes} are fatal, and nobody is to do anything"
+            raise ValueError(msg)
+        return self
+
+
+class Recovery(Model):
+    """Words of Xid 154."""
+
+    source: str
+    words: Mapping[str, Action]
+
+
+class Severities(Model):
+    """DCGM's severities, for errors that the table lacks."""
+
+    source: str
+    actions: Mapping[int, Action]
+
+
+class Dcgm(Model):
+    """DCGM's error ids."""
+
+    severities: Severities
+    errors: tuple[Entry, ...]
+
+
+class Escalation(Model):
+    """More is asked for where a fault comes back."""
+
+    rule: Literal["same-fault-after-reboots", "fatal-in-a-day", "app-error-repeats"]
+    action: Action
+    source: str
+    codes: tuple[int, ...] = ()
+    reboots: Annotated[int, Field(ge=1)] | None = None
+    events: Annotated[int, Field(ge=1)] | None = None
+    window_s: Annotated[int, Field(ge=1)] | None = None
+
+
+class Codes(Model):
+    """The whole table."""
+
+    actions: Mapping[Action, str]
+    sources: Mapping[str, Source]
+    xid: tuple[Entry, ...]
+    sxid: tuple[Entry, ...]
+    recovery: Recovery
+    fallen_off_bus: Annotated[Entry, Field(alias="fallen-off-bus")]
+    unknown: Entry
+    dcgm: Dcgm
+    escalation: tuple[Escalation, ...]
+
+    def entry(self, kind: str, code: int) -> Entry:
+        """What the table says of a code; of one that it lacks, that somebody must look.
+
+        Args:
+            kind: ``xid``, ``sxid`` or ``dcgm``.
+            code: of the event or error.
+        """
+        tables = {"xid": self.xid, "sxid": self.sxid, "dcgm": self.dcgm.errors}
+        return next((entry for entry in tables[kind] if code in entry.codes), self.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that a log tells of a device."""
+
+    kind: Literal["xid", "sxid", "fallen_off_bus"]
+    code: str
+    device: str
+    at_s: float = 0.0
+    """On one clock for all events."""
+    text: str = ""
+    severity: str = ""
+    """``fatal`` or ``nonfatal`` where the event says so."""
+    unit: str = ""
+    """Part of the device (GPC, TPC, SM) where the event names one."""
+    reboots: int = 0
+    """How often the node was restarted since the device first showed this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a device's events ask for."""
+
+    device: str
+    action: Action
+    fatal: bool
+    because: str
+
+
+@cache
+def codes() -> Codes:
+    """The table that comes with the package."""
+    return Codes.model_validate(strict_yaml.load(_DATA.read_text(encoding="utf-8")))
+
+
+def asked(events: Iterable[Event], table: Codes | None = None) -> tuple[Asked, ...]:
+    """What is asked for, of each device the most that any of its events asks for."""
+    known = table or codes()
+    devices: dict[str, list[Event]] = {}
+    for event in events:
+        devices.setdefault(event.device, []).append(event)
+    return tuple(_of_device(device, found, known) for device, found in sorted(devices.items()))
+
+
+def of_dcgm(error_id: int, severity: int | None, table: Codes | None = None) -> tuple[Action, bool]:
+    """What an error of DCGM asks for, and whether it is fatal; its id tells more than its severity."""
+    known = table or codes()
+    entry = known.entry("dcgm", error_id)
+    if entry is not known.unknown:
+        return entry.action, entry.fatal
+    action = known.dcgm.severities.actions.get(severity or 0, known.unknown.action)
+    return action, action is not Action.NONE
+
+
+def _of_device(device: str, events: list[Event], table: Codes) -> Asked:
+    said = [_of_event(event, table) for event in events]
+    said += [found for rule in table.escalation if (found := _escalated(rule, device, events, table))]
+    most = max(said, key=lambda one: _ORDER.index(one.action))
+    return Asked(device, most.action, any(one.fatal for one in said), most.because)
+
+
+def _of_event(event: Event, table: Codes) -> Asked:
+    """One event by itself."""
+    if event.kind == "fallen_off_bus":
+        return Asked(event.device, table.fallen_off_bus.action, fatal=True, because="it fell off the bus")
+    what = f"{event.kind.upper().replace('XID', 'Xid')} {event.code}"
+    if event.kind == "xid" and event.code == _RECOVERY:
+        return _recovery(event, table)
+    entry = table.entry(event.kind, int(event.code))
+    if entry.when_fatal is not None and event.severity == "fatal":
+        return Asked(event.device, entry.when_fatal, fatal=True, because=f"{what}, fatal by its own word")
+    unknown = " (not in the table)" if entry is table.unknown else ""
+    return Asked(event.device, entry.action, entry.fatal, what + unknown)
+
+
+def _recovery(event: Event, table: Codes) -> Asked:
+    """The last word in parentheses is the one that holds now."""
+    words = [word for word in table.recovery.words if event.text.rstrip().endswith(f"({word})")]
+    if len(words) != 1:
+        return Asked(
+            event.device, table.unknown.action, fatal=True, because="Xid 154 in words not known here"
+        )
+    action = table.recovery.words[words[0]]
+    return Asked(event.device, action, action is not Action.NONE, f"the driver asks for it: {words[0]}")
+
+
+def _escalated(rule: Escalation, device: str, events: list[Event], table: Codes) -> Asked | None:
+    if rule.rule == "same-fault-after-reboots":
+        holds = any(
+            event.reboots >= (rule.reboots or 1) and _of_event(event, table).fatal for event in events
+        )
+        said = f"the same fault after {rule.reboots} reboots"
+    elif rule.rule == "fatal-in-a-day":
+        fatal = [event.at_s for event in events if _of_event(event, table).fatal]
+        holds, said = _within(fatal, rule), f"{rule.events} fatal events within {_hours(rule)} h"
+    else:
+        holds = any(
+            _within([one.at_s for one in events if (one.code, one.unit) == place and one.kind == "xid"], rule)
+            for place, count in Counter((one.code, one.unit) for one in events).items()
+            if place[1] and count > 1 and int(place[0]) in rule.codes
+        )
+        said = "an error of programs that comes back on one unit is the hardware's"
+    return Asked(device, rule.action, fatal=True, because=said) if holds else None
+
+
+def _within(times: list[float], rule: Escalation) -> bool:
+    """Whether so many lie within the window."""
+    ordered, least = sorted(times), rule.events or 1
+    spans = zip(ordered, ordered[least - 1 :], strict=False)
+    return any(last - first <= (rule.window_s or 0) for first, last in spans)
+
+
+def _hours(rule: Escalation) -> int:
+    return (rule.window_s or 0) // 3600
