@@ -236,6 +236,8 @@ class Run(Model):
     """Site → slots of it that were asked for, sorted."""
     site_kinds: dict[str, Literal["onprem", "aws"]] = {}
     """Site → its kind, which decides what a person can do about a fault."""
+    racks: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Site → rack → slots of it that were asked for, sorted; nobody knows the racks of a cloud."""
     rails: tuple[Rail, ...]
     """All rail ports of those slots."""
     checks: tuple[str, ...]

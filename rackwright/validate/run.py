@@ -202,6 +202,7 @@ def _run(order: Order, now: datetime) -> Run:
         site_kinds={
             site: "aws" if isinstance(order.plan.sites[site], AwsSitePlan) else "onprem" for site in sites
         },
+        racks=_racks(order),
         rails=tuple(
             Rail(node=node.name, fabric=port.fabric, rail=port.rail, interface=port.interface)
             for node in nodes
@@ -214,6 +215,20 @@ def _run(order: Order, now: datetime) -> Run:
         missing=dict(order.asked.missing),
         expectations=_TO_BE_WRITTEN,
     )
+
+
+def _racks(order: Order) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Site → rack → its slots that are asked for."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for pool in order.plan.pools.values():
+        for slot in pool.slots.values():
+            if slot.position is not None and slot.name in order.asked.nodes:
+                racks = found.setdefault(pool.site, {})
+                racks.setdefault(slot.position.rack, []).append(slot.name)
+    return {
+        site: {rack: tuple(sorted(names)) for rack, names in sorted(racks.items())}
+        for site, racks in sorted(found.items())
+    }
 
 
 def _rfc3339(moment: datetime) -> str:

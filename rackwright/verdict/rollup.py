@@ -10,7 +10,7 @@ from rackwright.verdict.judgement import WORST, Judgement, Who, worst
 from rackwright.verdict.model import Kind, Reason, Subject, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rackwright.validate.model import Measurement
     from rackwright.verdict.evidence import Evidence
@@ -69,36 +69,48 @@ def _above(
     made: dict[Who, Subject] = {}
     for who, names in members.items():
         judged = [below[name] for name in names if name in below]
-        own = [*found.get(who, ()), *_of_members(who, judged)]
+        racks = evidence.run.racks.get(who.name, {}) if kind is Kind.SITE else {}
+        own = [*found.get(who, ()), *_of_members(who, judged, racks)]
         if own or kind is Kind.SITE:
             made[who] = _subject(evidence, who, own)
     return made
 
 
-def _of_members(who: Who, judged: list[Subject]) -> list[Judgement]:
+def _of_members(who: Who, judged: list[Subject], racks: Mapping[str, tuple[str, ...]]) -> list[Judgement]:
     """One reason for each verdict that members have, other than what the subject's own reasons say."""
     reasons = []
     others = [subject for subject in judged if _first(subject).explained_by != who.name]
     for value in WORST:
         having = [subject for subject in others if subject.verdict is value]
         if having and (value is not Value.PASS or len(having) == len(judged)):
-            reasons.append(Judgement(who, _member_reason(value, having)))
+            reasons.append(Judgement(who, _member_reason(value, having, racks)))
     return reasons
 
 
-def _member_reason(value: Value, having: list[Subject]) -> Reason:
+def _member_reason(value: Value, having: list[Subject], racks: Mapping[str, tuple[str, ...]]) -> Reason:
     names = [subject.name for subject in having]
     shown = ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
     if value is Value.PASS:
         return Reason(criterion=NAME, value=value, cause=f"all {len(names)} of its {having[0].kind}s pass")
     first = _first(having[0])
-    cause = f"{shown}: {first.cause}" if len(names) == 1 else f"{len(names)} {having[0].kind}s: {shown}"
+    several = f"{len(names)} {having[0].kind}s: {shown}{_whole_racks(names, racks)}"
+    cause = f"{shown}: {first.cause}" if len(names) == 1 else several
     update = {"criterion": NAME, "value": value, "cause": cause, "explained_by": shown, "action": ""}
     return (
         first.model_copy(update=update)
         if len(names) == 1
         else Reason(criterion=NAME, value=value, cause=cause, explained_by=shown)
     )
+
+
+def _whole_racks(names: Sequence[str], racks: Mapping[str, tuple[str, ...]]) -> str:
+    """Racks of which all nodes are among these, where not all racks are: what they share may be at fault."""
+    whole = [rack for rack, nodes in racks.items() if len(nodes) > 1 and set(nodes) <= set(names)]
+    if not whole or len(whole) == len(racks):
+        return ""
+    named = f"rack {whole[0]}" if len(whole) == 1 else f"racks {', '.join(whole)}"
+    all_of_them = sum(len(racks[rack]) for rack in whole) == len(names)
+    return f", {'which are' if all_of_them else 'among them'} all of {named}"
 
 
 def _first(subject: Subject) -> Reason:

@@ -48,6 +48,7 @@ class World:
     """Check in which `lost` goes away; it is gone from there on."""
     lost: str = ""
     held: Mapping[str, str] = field(default_factory=dict)
+    racks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 WORLDS: Mapping[str, World] = {
@@ -140,6 +141,7 @@ def _run(world: World, hosts: tuple[str, ...], expected: Artefact) -> Run:
         finished="2026-11-28T08:00:40Z",
         sites={SITE: world.nodes},
         site_kinds={SITE: "onprem"},
+        racks={SITE: dict(world.racks)},
         rails=tuple(
             Rail(node=node, fabric=FABRIC, rail=rail, interface=f"r{rail}")
             for node in world.nodes

@@ -53,6 +53,7 @@ def test_each_partition_has_a_job_of_its_own(order: Order) -> None:
     slurm.step = silent
     run = load(validate(order, slurm, lambda _: None).folder)
     assert run.partitions == {"cloud": CLOUD, "hall": HALL}
+    assert run.racks == {"hall": {"r01p01": HALL[:2], "r01p02": HALL[2:]}}
     assert len(run.job_ids) == 2
     assert {
         frozenset(step.nodes) <= set(HALL) or frozenset(step.nodes) <= set(CLOUD) for step in run.steps

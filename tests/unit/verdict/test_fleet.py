@@ -93,3 +93,29 @@ def test_figure_blames_the_node_that_misses_it(eight: Case) -> None:
     assert reason(named(found, "node-003"), "speed").value is Value.FAIL
     assert reason(named(found, "node-001"), "speed").value is Value.PASS
     assert "matrix: gflops" not in found.not_judged
+
+
+RACKS = {f"r01p0{rack}": tuple(f"node-00{3 * rack + node - 3}" for node in (1, 2, 3)) for rack in (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("slow", "said"),
+    [
+        ((4, 5, 6), "3 nodes: node-004, node-005, node-006, which are all of rack r01p02"),
+        ((4, 5, 6, 9), "4 nodes: node-004, node-005, node-006, node-009, among them all of rack r01p02"),
+        ((3, 5), "2 nodes: node-003, node-005"),
+    ],
+)
+def test_a_slow_rack_is_named_as_the_rack(
+    case_of: Callable[[runs.World | str], Case], slow: tuple[int, ...], said: str
+) -> None:
+    gflops = {f"node-00{number}": 5.0 for number in slow}
+    found = case_of(replace(runs.fleet(9), gflops=gflops, rails=1, racks=RACKS)).verdict()
+    assert {one.name for one in found.subjects if one.verdict is Value.FAIL} == {*gflops, "hall"}
+    assert reason(named(found, "hall"), "members").cause == said
+
+
+def test_all_racks_alike_are_no_rack_in_particular(case_of: Callable[[runs.World | str], Case]) -> None:
+    world = replace(runs.fleet(9), rails=1, racks=RACKS, lost_at="links", lost="node-001")
+    found = _figure(case_of(world), 200.0).verdict()
+    assert "rack" not in "".join(one.cause for one in named(found, "hall").reasons)
