@@ -28,10 +28,10 @@ import click
 from rackwright import __version__
 from rackwright.cli.commands import COMMANDS
 from rackwright.cli.output import Console, Format
-from rackwright.errors import GOOD, Interrupted, RackwrightError, UsageError
+from rackwright.errors import BAD, GOOD, INCOMPLETE, UNUSABLE, Interrupted, RackwrightError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 BROKEN_PIPE = 141
 """128 + SIGPIPE: the reader of stdout went away, as in ``rackwright plan … | head``."""
@@ -50,14 +50,34 @@ stack_option = click.option(
 """The option of every command that works on stacks."""
 
 
+EXIT_CODES = (
+    (str(GOOD), "the answer is good"),
+    (str(BAD), "the answer is bad: findings, a failed task, a FAIL"),
+    (str(UNUSABLE), "asked in a way, or on a machine, that cannot work"),
+    (str(INCOMPLETE), "incomplete: something was not measured, reached or identified"),
+)
+"""Of every command; where several hold, the first of 2, 1, 3."""
+
+
+def completed(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """For ``shell_complete``: those of the known names that begin as the word under the cursor."""
+
+    def names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+        return [name for name in known() if name.startswith(begun)]
+
+    return names
+
+
 class Command(click.Command):
-    """A command whose help ends with an example."""
+    """A command whose help ends with exit codes and an example."""
 
     example = ""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example where click has its epilog."""
+        """Write both where click has its epilog."""
         super().format_epilog(ctx, formatter)
+        with formatter.section("Exit codes"):
+            formatter.write_dl(EXIT_CODES)
         with formatter.section("Example"):
             for line in self.example.splitlines():
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")

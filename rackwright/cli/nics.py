@@ -28,7 +28,7 @@ _WHERE = "rackwright nics"
 @frame.command(
     "nics", example="rackwright nics p6-b300.48xlarge\nrackwright nics p5.48xlarge --scheme ena-max"
 )
-@click.argument("platform")
+@click.argument("platform", shell_complete=frame.completed(lambda: _on_ec2(load())))
 @click.option(
     "--scheme",
     type=click.Choice(get_args(Scheme)),
@@ -54,8 +54,12 @@ def command(console: Console, platform: str, scheme: Scheme) -> int:
     return GOOD
 
 
+def _on_ec2(catalogue: Catalogue) -> dict[str, Platform]:
+    return {one.name: one for one in catalogue.platforms.values() if one.provisioning is Provisioning.EC2}
+
+
 def _platform(catalogue: Catalogue, name: str) -> Platform:
-    on_ec2 = {one.name: one for one in catalogue.platforms.values() if one.provisioning is Provisioning.EC2}
+    on_ec2 = _on_ec2(catalogue)
     if name not in on_ec2:
         raise UsageError(
             "no such EC2 type in the catalogue",

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from rackwright import paths
-from rackwright.cli import frame
+from tests.doubles.command_lines import refusals, simple_commands
 from tests.doubles.transcript import MARKS, SHELLS, Block, blocks, shows
 
 REPOSITORY = paths.repository()
@@ -29,43 +27,6 @@ PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
-def _words(command: str) -> list[list[str]]:
-    """The simple commands of a line, those in `$( )` too, without assignments and redirections."""
-    inlined = re.sub(r"[\"']?\$\(([^)]*)\)[\"']?", r"; \1", command)
-    lexer = shlex.shlex(inlined, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    simple: list[list[str]] = [[]]
-    for word in lexer:
-        if word in {"|", "||", "&&", ";", "&"}:
-            simple.append([])
-        else:
-            simple[-1].append(word)
-    return [_bare(words) for words in simple]
-
-
-def _bare(words: list[str]) -> list[str]:
-    ends = next((n for n, word in enumerate(words) if re.fullmatch(r"[<>]+&?", word)), len(words))
-    kept = [word for word in words[:ends] if not re.match(r"[A-Z_]+=", word)]
-    return kept[:-1] if ends < len(words) and kept and kept[-1].isdigit() else kept
-
-
-def _refusal(words: list[str]) -> str:
-    """Why rackwright would not take these arguments; empty if it would."""
-    command: click.Command = frame.root
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(click.Context(command), words[0])
-        if found is None:
-            return f"no command {words[0]}"
-        command, words = found, words[1:]
-    try:
-        command.make_context(command.name, list(words))
-    except click.exceptions.Exit:
-        return ""
-    except click.ClickException as error:
-        return error.format_message()
-    return ""
-
-
 @pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
 def test_block_says_who_runs_it(block: Block) -> None:
     assert block.mark in MARKS
@@ -73,12 +34,11 @@ def test_block_says_who_runs_it(block: Block) -> None:
 
 @pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
 def test_commands_and_their_options_exist(block: Block) -> None:
-    for words in (words for command in block.commands() for words in _words(command) if words):
-        name, *rest = words
-        if name == "make":
-            assert {word for word in rest if "=" not in word} <= TARGETS
-        elif name == "rackwright":
-            assert _refusal(rest) == "", words
+    for line in block.commands():
+        assert refusals(line) == [], line
+        for words in simple_commands(line):
+            if words[0] == "make":
+                assert {word for word in words[1:] if "=" not in word} <= TARGETS
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))

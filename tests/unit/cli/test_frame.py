@@ -20,6 +20,7 @@ from rackwright.cli.commands import COMMANDS
 from rackwright.cli.frame import run
 from rackwright.errors import EnvironmentUnfit, Failure, Incomplete, SpecInvalid, SubjectFailed
 from rackwright.findings import Finding, Place, SpecPath
+from tests.doubles.command_lines import refusals, simple_commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,6 +62,37 @@ def test_every_command_has_the_common_options_an_example_and_help(
     example = shown.partition("Example:\n")[2].strip()
     assert example.startswith(("rackwright ", 'eval "$(rackwright ')), "an example that can be pasted"
     assert (command.help or "").strip()
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_examples_are_of_their_own_command_and_rackwright_takes_them(
+    words: list[str], command: click.Command
+) -> None:
+    assert isinstance(command, frame.Command)
+    for line in command.example.splitlines():
+        assert refusals(line) == []
+        assert any(said[: len(words) + 1] == ["rackwright", *words] for said in simple_commands(line))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rackwright chek x.yaml", "no command chek"),
+        ("rackwright check x.yaml --onlin", "No such option"),
+        ('eval "$(rackwright env)" && true', "Missing argument 'SPEC'"),
+        ("true; rackwright lab fault slow-rails node-002 > x", "no command slow-rails"),
+        ("rackwright completion csh", "is not one of"),
+    ],
+)
+def test_an_example_that_is_wrong_is_seen(line: str, said: str) -> None:
+    (refused,) = refusals(line)
+    assert said in refused
+
+
+def test_every_help_says_what_the_exit_codes_mean(capsys: Capture) -> None:
+    assert run(["check", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [line.split()[0] for line in shown.partition("Exit codes:\n")[2].splitlines()[:4]] == list("0123")
 
 
 def test_the_help_lists_the_table_and_loads_none_of_it() -> None:
@@ -317,17 +349,3 @@ def test_no_colour_where_there_is_no_terminal_and_some_where_there_is() -> None:
         "\x1b["
         not in subprocess.run(command, capture_output=True, text=True, check=True, env=forbidden).stdout
     )
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script_for_the_shell(shell: str, capsys: Capture) -> None:
-    assert run(["completion", shell]) == 0
-    assert frame.COMPLETION_VARIABLE in capsys.readouterr().out
-
-
-def test_a_shell_gets_the_commands_that_begin_so() -> None:
-    asked = os.environ | {
-        frame.COMPLETION_VARIABLE: "bash_complete", "COMP_WORDS": "rackwright ch", "COMP_CWORD": "1",
-    }  # fmt: skip
-    done = subprocess.run([str(SCRIPT)], capture_output=True, text=True, env=asked, check=False)
-    assert done.stdout == "plain,check\n"
