@@ -12,6 +12,7 @@ from rackwright.spec.fabrics import Ethernet, InfiniBand, InfiniBandSpeed
 from rackwright.validate.busbw import COLLECTIVES, bound
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.model import Unit
+from rackwright.validate.published import of_accelerators
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -60,6 +61,7 @@ _DEFINED = (
     (Check.MEMORY, "failures", Unit.COUNT, None, 0, "memory holds what was written to it"),
     (Check.DISK, "verify_errors", Unit.COUNT, None, 0, "a disk gives back what was written to it"),
     (Check.COLLECTIVES, "wrong", Unit.COUNT, None, 0, "every element of every result is as computed"),
+    (Check.NCCL_TESTS, "wrong", Unit.COUNT, None, 0, "every element of every result is as computed"),
 )
 _CLOCK = Expectation(
     key=Key(name="offset", check=Check.CLOCK),
@@ -83,9 +85,19 @@ def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expe
     found = [*_defined(), _CLOCK, *_link_mtus(plan, wanted)]
     for fabric in sorted({link.fabric for link in links}):
         found += _of_fabric([link for link in links if link.fabric == fabric])
+    found += _published(plan, catalogue, wanted)
     for expectation in found:
         refuse_absurd(expectation, len(wanted), found, _healthy(links))
     return Expectations(expectations=tuple(found))
+
+
+def _published(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Iterator[Expectation]:
+    """What is known of nccl-tests over these slots, where they are of one platform."""
+    names = {pool.platform for pool in plan.pools.values() if pool.slots.keys() & set(nodes)}
+    if len(names) == 1:
+        platform = catalogue.platforms[names.pop()]
+        if Check.NCCL_TESTS in platform.checks and platform.accelerators:
+            yield from of_accelerators(platform.name, len(nodes), platform.accelerators)
 
 
 def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
@@ -123,7 +135,7 @@ def refuse_absurd(
     key, gate = expectation.key, expectation.at_least
     if key.name != "busbw" or gate is None or key.collective not in COLLECTIVES:
         return
-    rates = list(_rates(key, planned))
+    rates = [other.nominal for other in _of_links(key, planned) if other.unit is expectation.unit]
     most = bound(key.collective, max(ranks, 2), max(rates)) if rates else gate
     if gate > most:
         raise _absurd(expectation, f"at most {most:g}, which no algorithm beats on these links")
@@ -134,13 +146,13 @@ def refuse_absurd(
         raise _absurd(expectation, f"at least {least:g}, {share}")
 
 
-def _rates(key: Key, planned: Iterable[Expectation]) -> Iterator[float]:
-    """Injection bandwidths of the plan that a key may be about."""
+def _of_links(key: Key, planned: Iterable[Expectation]) -> Iterator[Expectation]:
+    """Expectations of the plan, whose nominal figures are injection bandwidths, that a key may be about."""
     for other in planned:
         same_fabric = key.fabric in (None, other.key.fabric)
         same_rails = key.rails in (None, other.key.rails)
         if other.provenance is Provenance.PLAN and other.key.name == "busbw" and same_fabric and same_rails:
-            yield other.nominal
+            yield other
 
 
 def rate_mbit_s(fabric: Fabric, platform: Platform) -> float | None:

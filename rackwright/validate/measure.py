@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK})
 """Tools whose output names the host of each value."""
+OF_ALL = frozenset({Tool.COLLECTIVES, Tool.NCCL_TESTS, Tool.RCCL_TESTS})
+"""Tools whose output names all hosts that took part."""
 _TOLD_THEIR_TALE = frozenset({Ended.DONE, Ended.FAILED})
 """A tool that finds a fault may say so by its exit status; what it printed counts."""
 
@@ -58,7 +60,7 @@ def understood(step: Step, text: str, run: Run) -> Parsed:
     parsed = parse(step.tool, text)
     if parsed.status is not Completeness.COMPLETE:
         return parsed
-    problem = _hosts_problem(step, parsed)
+    problem = _hosts_problem(step, parsed) or _ranks_problem(step, parsed)
     if problem:
         return Parsed(status=Completeness.INCOMPLETE, problem=problem)
     placed = [_placed(reading, run) for reading in parsed.readings]
@@ -89,7 +91,7 @@ def _hosts_problem(step: Step, parsed: Parsed) -> str:
     """Which hosts are not those the step ran on; empty where all are."""
     if step.tool in OF_A_HOST:
         seen = {reading.context.node for reading in parsed.readings if reading.context.node}
-    elif step.tool is Tool.COLLECTIVES:
+    elif step.tool in OF_ALL:
         seen = {node for reading in parsed.readings for node in reading.context.nodes}
     else:
         return ""
@@ -97,6 +99,16 @@ def _hosts_problem(step: Step, parsed: Parsed) -> str:
     if missing:
         return f"nothing of {', '.join(missing)}"
     return f"{', '.join(strange)} was not asked" if strange else ""
+
+
+def _ranks_problem(step: Step, parsed: Parsed) -> str:
+    """Which ranks or collective are not those that were asked for; empty where all are."""
+    for name in ("collective", "ranks"):
+        asked = getattr(step.context, name)
+        found = {getattr(reading.context, name) for reading in parsed.readings} - {None}
+        if asked is not None and found - {asked}:
+            return f"{name} {', '.join(sorted(map(str, found)))} where {asked} was asked for"
+    return ""
 
 
 def _placed(reading: Reading, run: Run) -> Reading | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.validate import commands
 from rackwright.validate.model import Context, Tool
+from rackwright.validate.parsers.core.nccl import PROGRAMS
 from rackwright.validate.suite import (
     Clock,
     Collectives,
@@ -290,7 +291,8 @@ def _nccl_tests(check: NcclTests, ground: Ground) -> Iterator[Batch]:
     accelerators = min(node.accelerators for node in ground.nodes)
     for program in check.programs:
         task = commands.nccl_test(check, program, accelerators)
-        yield (_of_all(check, f"nccl-tests/{program}", Tool.NCCL_TESTS, ground, task),)
+        about = Context(collective=PROGRAMS.get(program), ranks=len(ground.nodes) * accelerators)
+        yield (_of_all(check, f"nccl-tests/{program}", Tool.NCCL_TESTS, ground, task, about),)
 
 
 def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:
@@ -298,12 +300,24 @@ def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:
     addresses = [node.management_address or node.name for node in ground.nodes]
     for collective in check.collectives:
         task = commands.nccom_test(check, collective, addresses, accelerators)
-        yield (_of_all(check, f"nccom-test/{collective}", Tool.NCCOM_TEST, ground, task),)
+        ranks = len(addresses) * accelerators * check.ranks_per_accelerator
+        about = Context(collective=_NCCOM.get(collective), ranks=ranks)
+        yield (_of_all(check, f"nccom-test/{collective}", Tool.NCCOM_TEST, ground, task, about),)
 
 
-def _of_all(check: NcclTests | NccomTest, name: str, tool: Tool, ground: Ground, task: Task) -> Planned:
+_NCCOM: Mapping[str, str] = {
+    "allr": "all_reduce",
+    "allg": "all_gather",
+    "redsct": "reduce_scatter",
+    "alltoall": "all_to_all",
+}
+
+
+def _of_all(  # noqa: PLR0913, PLR0917 (what a step is made of)
+    check: NcclTests | NccomTest, name: str, tool: Tool, ground: Ground, task: Task, about: Context
+) -> Planned:
     names = _names(ground.nodes)
-    return Planned(name, check.check, tool, Context(nodes=names), names, task)
+    return Planned(name, check.check, tool, about.over(Context(nodes=names)), names, task)
 
 
 _PLANNERS: Mapping[type[AnyCheck], Callable[..., Iterator[Batch]]] = {

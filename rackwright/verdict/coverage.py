@@ -26,6 +26,8 @@ KINDS: Mapping[str, Kind] = {
     Check.DISK: Kind.NODE,
     Check.PAIRS: Kind.RAIL,
     Check.COLLECTIVES: Kind.SITE,
+    Check.NCCL_TESTS: Kind.SITE,
+    Check.NCCOM_TEST: Kind.SITE,
 }
 """Whom a check is about."""
 _LOCALISED = frozenset({Check.PAIRS, Check.COLLECTIVES})

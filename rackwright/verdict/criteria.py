@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from rackwright.catalogue.model import Check
+from rackwright.verdict.accelerators import AcceleratorBandwidth
 from rackwright.verdict.bounded import Bounded
 from rackwright.verdict.hashes import ResultHash
 from rackwright.verdict.model import Kind
@@ -111,4 +112,14 @@ CRITERIA: tuple[Criterion, ...] = (
         good="every element of every collective is right",
         bad="{count} collectives gave wrong elements, one of them {value}",
     ),
+    Bounded(
+        "accelerator-correct",
+        Check.NCCL_TESTS,
+        Kind.SITE,
+        "wrong",
+        good="every element of every collective between accelerators is right",
+        bad="{count} collectives between accelerators gave wrong elements, one of them {value}",
+    ),
+    AcceleratorBandwidth(Check.NCCL_TESTS),
+    AcceleratorBandwidth(Check.NCCOM_TEST),
 )

@@ -21,6 +21,7 @@ from rackwright.validate.measure import measure
 from rackwright.validate.model import Artefact, Measurements, Run
 from rackwright.verdict import junit, report
 from rackwright.verdict.judge import judge
+from rackwright.verdict.matching import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +81,7 @@ def load(folder: Path, expect: Path | None = None) -> Judged:
     expectations = _parsed(Expectations, texts[run.expectations.path], where, "RUN001")
     measurements = measure(run, lambda artefact: texts[artefact.path])
     if expect is not None:
-        expectations = _with(expectations, expect, measurements)
+        expectations = _with(expectations, expect, measurements, Bounds(run, ()))
     return Judged(folder, run, measurements, expectations, judge(run, measurements, expectations))
 
 
@@ -151,23 +152,49 @@ def _parsed(model: type[Read], text: str, path: Path, code: str) -> Read:
         ) from None
 
 
-def _with(planned: Expectations, expect: Path, measurements: Measurements) -> Expectations:
+def _with(planned: Expectations, expect: Path, measurements: Measurements, bounds: Bounds) -> Expectations:
     """The plan's expectations with an operator's, which win where both are about the same."""
     form = "a file of expectations: docs/verdict.md"
     given = _model(Expectations, expect, "EXP002", form).expectations
     ranks = max((one.context.ranks or 0 for one in measurements.measurements), default=0)
     for expectation in given:
-        refuse_absurd(expectation, ranks, planned.expectations, _published(planned.expectations))
+        healthy = _published(planned.expectations, expectation)
+        refuse_absurd(expectation, ranks, planned.expectations, healthy)
+        _refuse_idle(expectation, measurements, bounds, expect)
     own = {expectation.key.model_dump_json(): expectation for expectation in given}
     kept = [one for one in planned.expectations if one.key.model_dump_json() not in own]
     return Expectations(expectations=(*kept, *map(_as_operators, own.values())))
 
 
-def _published(planned: Iterable[Expectation]) -> dict[tuple[str, str], float]:
+def _refuse_idle(expectation: Expectation, measurements: Measurements, bounds: Bounds, where: Path) -> None:
+    """Refuse an expectation that selects none of the values that its check brought."""
+    key = expectation.key
+    brought = [
+        one
+        for one in measurements.measurements
+        if (one.name, bounds.check(one)) == (key.name, key.check) and one.unit is expectation.unit
+    ]
+    if brought and not any(bounds.fits(key, one) for one in brought):
+        said = key.model_dump(mode="json", exclude_none=True, exclude={"name", "check"})
+        raise UsageError(
+            f"an expectation for {key.name} of {key.check} selects no value",
+            code="EXP003",
+            where=str(where),
+            got=", ".join(f"{name}={value}" for name, value in said.items()),
+            expected=f"a key that fits one of the {len(brought)} values of this run",
+            hint="sizes, ranks and rails are those that were measured: `rackwright judge` lists them",
+        )
+
+
+def _published(planned: Iterable[Expectation], expectation: Expectation) -> dict[tuple[str, str], float]:
+    """Published figures that an expectation is about, by fabric and collective."""
+    key = expectation.key
     return {
         (one.key.fabric or "", one.key.collective or ""): one.nominal
         for one in planned
-        if one.key.name == "busbw" and one.provenance is Provenance.PUBLISHED
+        if (one.key.name, one.key.check, one.unit) == ("busbw", key.check, expectation.unit)
+        and one.provenance is Provenance.PUBLISHED
+        and key.size_bytes in (None, one.key.size_bytes)
     }
 
 

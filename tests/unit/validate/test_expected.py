@@ -75,6 +75,7 @@ def test_what_is_right_is_expected_of_all(lab: Plan, catalogue: Catalogue) -> No
         ("memory", "failures"): (None, 0),
         ("disk", "verify_errors"): (None, 0),
         ("collectives", "wrong"): (None, 0),
+        ("nccl-tests", "wrong"): (None, 0),
     }
 
 

@@ -135,6 +135,16 @@ def test_gate_that_no_algorithm_reaches_is_refused(tmp_path: Path) -> None:
     assert "no algorithm beats" in caught.value.expected
 
 
+def test_expectation_that_selects_no_value_is_refused(tmp_path: Path) -> None:
+    good = runs.build(tmp_path / "run", "pass")
+    known = runs.expectations(runs.WORLDS["pass"]).expectations
+    gate = next(one for one in known if one.key.collective == "all_reduce")
+    key = gate.key.model_copy(update={"size_bytes": 999}).model_dump(mode="json")
+    with pytest.raises(UsageError, match="selects no value") as caught:
+        folder.load(good, _expect(good, key=key))
+    assert caught.value.code == "EXP003"
+
+
 TEXT = st.text(max_size=40)
 
 

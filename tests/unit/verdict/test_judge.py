@@ -207,8 +207,15 @@ def test_run_that_was_cut_off_does_not_pass(case_of: CaseOf) -> None:
 
 def test_check_that_nothing_judges_does_not_pass(case_of: CaseOf) -> None:
     case = case_of("pass")
-    found = case.having(checks=(*case.run.checks, "nccl-tests")).verdict()
+    found = case.having(checks=(*case.run.checks, "unheard-of")).verdict()
     assert (found.verdict, _not_passing(found)) == (NOT_RUN, {"hall": NOT_RUN})
+
+
+@pytest.mark.parametrize("check", ["nccl-tests", "nccom-test"])
+def test_check_that_was_asked_for_and_has_no_step_does_not_pass(case_of: CaseOf, check: str) -> None:
+    case = case_of("pass")
+    found = case.having(checks=(*case.run.checks, check)).verdict()
+    assert (found.verdict, _not_passing(found)) == (ERROR, {"hall": ERROR})
 
 
 def test_run_that_asked_for_nothing_does_not_pass(case_of: CaseOf) -> None:

@@ -1,0 +1,146 @@
+"""Each platform with a published figure: healthy PASS, 0.6 of it FAIL, garbled ERROR, missing NOT_RUN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright.catalogue.load import load as load_catalogue
+from rackwright.catalogue.model import Check
+from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
+from rackwright.validate.measure import measure
+from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
+from rackwright.validate.published import of_accelerators, published
+from rackwright.verdict.judge import judge
+from rackwright.verdict.model import Value
+from tests.doubles import nccl
+
+if TYPE_CHECKING:
+    from rackwright.verdict.model import Reason
+
+PUBLISHED = published()
+PLATFORMS = sorted({(figure.platform, figure.nodes) for figure in PUBLISHED.figures})
+SHA = "0" * 64
+ACCELERATORS = 8
+RIGHT = Expectation(
+    key=Key(name="wrong", check=Check.NCCL_TESTS),
+    unit=Unit.COUNT,
+    at_most=0,
+    nominal=0,
+    provenance=Provenance.DEFINED,
+    source="every element is as computed",
+)
+
+
+def _figures(platform: str, nodes: int) -> dict[int, float]:
+    return {
+        figure.size_bytes: figure.gb_s
+        for figure in PUBLISHED.figures
+        if (figure.platform, figure.nodes) == (platform, nodes)
+    }
+
+
+def _reason(text: str | None, nodes: int, expected: tuple[Expectation, ...]) -> Reason:
+    """What is said of the site by the criterion, or in place of it."""
+    names = tuple(f"node-{number:03d}" for number in range(1, nodes + 1))
+    artefact = Artefact(path="raw/x", sha256=SHA)
+    step = Step(
+        name="nccl-tests/all_reduce_perf",
+        check=Check.NCCL_TESTS,
+        tool=Tool.NCCL_TESTS,
+        context=Context(nodes=names, collective="all_reduce", ranks=nodes * ACCELERATORS),
+        nodes=names,
+        command=("all_reduce_perf",),
+        ended=Ended.NOT_RUN if text is None else Ended.DONE,
+        stdout=None if text is None else artefact,
+    )
+    run = Run(
+        cluster="atlas",
+        suite="acceptance",
+        plan_sha256=SHA,
+        started="2026-11-28T08:00:00Z",
+        finished="2026-11-28T08:10:00Z",
+        sites={"hall": names},
+        rails=(),
+        checks=(Check.NCCL_TESTS,),
+        expectations=artefact,
+        steps=(step,),
+    )
+    verdict = judge(run, measure(run, lambda _: text or ""), Expectations(expectations=(RIGHT, *expected)))
+    site = next(subject for subject in verdict.subjects if subject.name == "hall")
+    return next(reason for reason in site.reasons if reason.value is site.verdict)
+
+
+def _text(platform: str, nodes: int, share: float) -> str:
+    figures = {size: gb_s * share for size, gb_s in _figures(platform, nodes).items()}
+    return nccl.table(figures, nodes=nodes, accelerators=ACCELERATORS)
+
+
+def _expected(platform: str, nodes: int) -> tuple[Expectation, ...]:
+    return tuple(of_accelerators(platform, nodes, ACCELERATORS))
+
+
+@pytest.mark.parametrize(("platform", "nodes"), PLATFORMS)
+def test_a_healthy_run_passes_and_one_of_three_fifths_fails(platform: str, nodes: int) -> None:
+    expected = _expected(platform, nodes)
+    assert _reason(_text(platform, nodes, 1), nodes, expected).value is Value.PASS
+    slow = _reason(_text(platform, nodes, 0.6), nodes, expected)
+    assert (slow.value, slow.criterion) == (Value.FAIL, "accelerator-bandwidth")
+    assert slow.action
+
+
+@pytest.mark.parametrize(("platform", "nodes"), PLATFORMS)
+def test_a_garbled_run_is_error_and_a_missing_one_not_run(platform: str, nodes: int) -> None:
+    expected, text = _expected(platform, nodes), _text(platform, nodes, 1)
+    assert _reason(text.replace("float", "flaot"), nodes, expected).value is Value.ERROR
+    assert _reason("", nodes, expected).value is Value.ERROR
+    assert _reason(None, nodes, expected).value is Value.NOT_RUN
+
+
+def test_a_test_of_other_ranks_or_hosts_is_none_of_this_run() -> None:
+    text = nccl.table(_figures("p5.48xlarge", 1), nodes=1, accelerators=ACCELERATORS)
+    found = _reason(text, 2, _expected("p5.48xlarge", 2))
+    assert found.value is Value.ERROR
+    assert "node-002" in found.cause
+
+
+def test_wrong_elements_fail_whatever_the_speed() -> None:
+    text = nccl.table(_figures("p5.48xlarge", 2), nodes=2, accelerators=ACCELERATORS, wrong=3)
+    found = _reason(text, 2, _expected("p5.48xlarge", 2))
+    assert (found.value, found.criterion) == (Value.FAIL, "accelerator-correct")
+
+
+def test_without_a_figure_nothing_passes() -> None:
+    found = _reason(_text("p5.48xlarge", 2, 1), 2, ())
+    assert (found.value, found.cause.split(":")[0]) == (Value.NOT_RUN, "no expectation")
+
+
+def test_a_figure_that_selects_no_value_does_not_pass() -> None:
+    (first, *_) = _expected("p5.48xlarge", 2)
+    other = first.model_copy(update={"key": first.key.model_copy(update={"size_bytes": 999})})
+    found = _reason(_text("p5.48xlarge", 2, 1), 2, (first, other))
+    assert (found.value, found.cause) == (
+        Value.NOT_RUN,
+        "the figure for all_reduce of 999 bytes selects no value",
+    )
+
+
+def test_a_figure_in_another_unit_judges_nothing() -> None:
+    found = tuple(one.model_copy(update={"unit": Unit.MBIT_S}) for one in _expected("p5.48xlarge", 2))
+    assert _reason(_text("p5.48xlarge", 2, 1), 2, found).value is Value.NOT_RUN
+
+
+@pytest.mark.parametrize("platform", sorted(PUBLISHED.unpublished))
+def test_of_a_platform_that_nobody_published_nothing_is_expected(platform: str) -> None:
+    assert [one for nodes in (2, 4, 16) for one in of_accelerators(platform, nodes, 16)] == []
+
+
+def test_figures_are_of_platforms_of_the_catalogue_and_name_their_sources() -> None:
+    platforms = load_catalogue().platforms
+    assert {figure.platform for figure in PUBLISHED.figures} | set(PUBLISHED.unpublished) <= set(platforms)
+    assert {figure.source for figure in PUBLISHED.figures} == set(PUBLISHED.sources)
+
+
+def test_no_figure_is_scaled_to_another_number_of_nodes() -> None:
+    assert list(of_accelerators("p5.48xlarge", 3, 8)) == []
