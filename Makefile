@@ -4,6 +4,8 @@ ARGS ?=
 
 BOOTSTRAP := sh bootstrap/run.sh
 PYTEST := .venv/bin/python -m pytest
+# While tests on hosts wait for these, another worker has the processors: tests/streams.py.
+STREAMS := -n 2 --dist loadfile --no-loadscope-reorder --durations=20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab lab-down test test-slow test-kernel check fix bench
@@ -23,11 +25,11 @@ lab-down: ## take it away again
 
 test: setup ## all tests but the slow ones; ARGS goes to pytest
 	@$(BOOTSTRAP) setup-tests
-	@$(PYTEST) -m "not slow" $(ARGS)
+	@$(PYTEST) $(STREAMS) -m "not slow" $(ARGS)
 
 test-slow: setup ## all tests
 	@$(BOOTSTRAP) setup-tests
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) $(STREAMS) $(ARGS)
 
 test-kernel: ## what only a real kernel shows
 	@$(BOOTSTRAP) test-kernel

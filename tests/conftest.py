@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from rackwright.catalogue.load import Catalogue
 
-pytest_plugins = ["tests.hosts.fixtures"]  # one lab for all tests on hosts, whichever folder they lie in
+pytest_plugins = [
+    "tests.streams",
+    "tests.hosts.fixtures",  # one lab for all tests on hosts, whichever folder they lie in
+]
 
 _NOWHERE = Path("spec.yaml")
 
