@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 POWERING_UP, DOWN = "POWERING_UP", "DOWN"
 _UNWANTED = frozenset({"POWERED_DOWN", "POWERING_DOWN"})
+_LEAVING = frozenset({"POWER_DOWN", "POWERING_DOWN"})
 
 
 class Step(StrEnum):
@@ -43,9 +44,7 @@ def step(node: SlurmNode, *, filled: bool, now: float, retry_after_s: float) -> 
         retry_after_s: how long a node that could not be brought up stays down.
     """
     if node.down_by_us:
-        if filled:
-            return Step.TERMINATE
-        return Step.RETRY if now - node.reason_since >= retry_after_s else Step.NOTHING
+        return Step.TERMINATE if filled else _of_an_empty_slot(node, now - node.reason_since, retry_after_s)
     if DOWN in node.states:
         return _of_a_down_node(node, filled=filled)
     if node.states & _UNWANTED:
@@ -53,6 +52,12 @@ def step(node: SlurmNode, *, filled: bool, now: float, retry_after_s: float) -> 
     if POWERING_UP in node.states:
         return Step.CONFIGURE if filled else Step.LAUNCH
     return Step.NOTHING
+
+
+def _of_an_empty_slot(node: SlurmNode, down_s: float, retry_after_s: float) -> Step:
+    """Kept down by us; once it was given back, Slurm takes some seconds to say so."""
+    given_back = node.states & _LEAVING
+    return Step.RETRY if down_s >= retry_after_s and not given_back else Step.NOTHING
 
 
 def _of_a_down_node(node: SlurmNode, *, filled: bool) -> Step:

@@ -170,8 +170,9 @@ class Worker:
                     self._trouble[slot] = f"its roles failed: {_last_error(said)}"
                     log.warning("%s: %s; tried again", slot, self._trouble[slot])
                 else:
-                    seconds = self.now() - self._launched.get(slot, self.now())
-                    log.info("%s: configured, %.0f s after its launch", slot, seconds)
+                    since = self._launched.pop(slot, None)
+                    after = "" if since is None else f", {self.now() - since:.0f} s after its launch"
+                    log.info("%s: configured%s", slot, after)
                     self._trouble.pop(slot, None)
 
     def _terminate(self, pool: Instances, slots: Mapping[str, str]) -> None:
