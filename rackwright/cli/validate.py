@@ -25,7 +25,7 @@ from rackwright.verdict.folder import judge_folder
 if TYPE_CHECKING:
     from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
-    from rackwright.inventory.model import Inventory
+    from rackwright.validate.asked import Asked
 
 
 @frame.command(
@@ -46,7 +46,14 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="Folder of the run, empty or not there [default: runs/CLUSTER/START].",
 )
-def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path | None) -> int:
+@click.option(
+    "--on-demand/--no-on-demand",
+    default=None,
+    help="Ask also for slots on demand, which Slurm launches for it [default: as the spec has it].",
+)
+def command(  # noqa: PLR0913 (one argument per option)
+    console: Console, spec: Path, *, suite: str, limit: str, out: Path | None, on_demand: bool | None
+) -> int:
     """Validate the nodes of SPEC that run jobs by SUITE, or by the suite that the spec names.
 
     A Slurm job for each of their partitions has them; nodes with jobs are left alone. Raw output,
@@ -56,7 +63,11 @@ def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path |
     cluster.refuse_stale()
     wanted = suites.load(suite or cluster.loaded.spec.validation.suite)
     inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
-    order = _order(cluster, inventory, wanted, limit, out)
+    if on_demand is None:
+        on_demand = cluster.loaded.spec.validation.on_demand
+    names = chosen(inventory, limit)
+    whom = asked(cluster.plan, cluster.catalogue, inventory, names, on_demand=on_demand)
+    order = _order(cluster, whom, wanted, out)
     folder = paths.inventory(inventory.cluster)
     files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
@@ -64,10 +75,7 @@ def command(console: Console, spec: Path, *, suite: str, limit: str, out: Path |
     return answer(console, judge_folder(evidence.folder))
 
 
-def _order(
-    cluster: Cluster, inventory: Inventory, wanted: suites.Suite, limit: str, out: Path | None
-) -> Order:
-    whom = asked(cluster.plan, cluster.catalogue, inventory, chosen(inventory, limit))
+def _order(cluster: Cluster, whom: Asked, wanted: suites.Suite, out: Path | None) -> Order:
     return Order(
         plan=cluster.plan,
         plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
@@ -75,5 +83,5 @@ def _order(
         suite=wanted,
         expectations=expectations(cluster.plan, cluster.catalogue, whom.nodes),
         folder=out.resolve() if out else None,
-        runs=paths.runs(inventory.cluster),
+        runs=paths.runs(cluster.plan.cluster.name),
     )

@@ -49,6 +49,8 @@ class Validation(Model):
     """What is proven by default."""
 
     suite: Annotated[Name, in_place("read at each validation")] = "acceptance"
+    on_demand: Annotated[bool, in_place("read at each validation")] = False
+    """Whether slots on demand are asked for too: Slurm launches them for the job, which costs money."""
 
 
 class Suppression(Model):

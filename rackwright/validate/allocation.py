@@ -38,12 +38,14 @@ class Wish:
         partition: that has all the nodes.
         start_within_s: a job that has not started by then is cancelled.
         most_minutes: it may last: the net below a validation that was cut off.
+        on_demand: nodes that Slurm launches for it, and then waits for.
     """
 
     name: str
     partition: str
     start_within_s: int
     most_minutes: int
+    on_demand: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
     held: dict[str, str] = {}
     lost: dict[str, str] = {}
     while wanted:
-        now = slurm.standing(controller, wanted)
+        now = slurm.standing(controller, wanted, wish.on_demand)
         held, lost = held | dict(now.held), lost | dict(now.lost)
         if not now.free:
             break
@@ -102,7 +104,7 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
         if job is not None:
             return Allocation(job, now.free, held, lost)
         release(controller, wish.name)
-        wanted = _still_free(controller, now.free)
+        wanted = slurm.standing(controller, now.free, wish.on_demand).free
         if wanted == now.free:
             lost |= dict.fromkeys(wanted, why)
             break
@@ -115,10 +117,6 @@ def _resume(controller: Controller, names: Sequence[str]) -> None:
     if names:
         words = ("sudo", "--non-interactive", "scontrol", "update", f"nodename={folded(names)}")
         controller.ask((*words, "state=resume"))
-
-
-def _still_free(controller: Controller, names: tuple[str, ...]) -> tuple[str, ...]:
-    return slurm.standing(controller, names).free
 
 
 def _salloc(controller: Controller, wish: Wish, free: Sequence[str]) -> tuple[int | None, str]:
@@ -136,6 +134,7 @@ def _salloc(controller: Controller, wish: Wish, free: Sequence[str]) -> tuple[in
         f"--nodelist={folded(free)}",
         f"--job-name={wish.name}",
         f"--time={wish.most_minutes}",
+        *(["--wait-all-nodes=1"] if wish.on_demand.intersection(free) else []),
     )
     answer = controller.ask(words, wish.start_within_s + _ANSWER_MARGIN_S)
     granted = _GRANTED.search(answer.stderr)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MANAGEMENT = "management"
 _NOBODYS = frozenset({Absence.UNDELIVERED, Absence.ON_DEMAND})
 """There is no machine that could be asked."""
-_NOT_LOST = frozenset({Absence.HELD, Absence.NO_INSTANCE})
+_NOT_LOST = frozenset({Absence.HELD, Absence.NO_INSTANCE, Absence.ON_DEMAND})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -70,11 +70,15 @@ class Part:
         partition: that has all of them.
         most_hours: a job may last in it; None without a limit.
         nodes: by name, in order.
+        on_demand: those of them that Slurm launches for the job.
+        launched_within_s: it gives up a node that was launched and has not come by then.
     """
 
     partition: str
     most_hours: float | None
     nodes: tuple[str, ...]
+    on_demand: frozenset[str] = frozenset()
+    launched_within_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,14 @@ class Asked:
         return [node for name, node in self.nodes.items() if name not in gone]
 
 
-def asked(plan: Plan, catalogue: Catalogue, inventory: Inventory, names: Iterable[str]) -> Asked:
+def asked(
+    plan: Plan,
+    catalogue: Catalogue,
+    inventory: Inventory,
+    names: Iterable[str],
+    *,
+    on_demand: bool = False,
+) -> Asked:
     """What may be asked of these slots.
 
     Args:
@@ -135,11 +146,13 @@ def asked(plan: Plan, catalogue: Catalogue, inventory: Inventory, names: Iterabl
         catalogue: with its platforms.
         inventory: says which of them are not there.
         names: slots that the user chose; those that run no jobs are left out.
+        on_demand: ask also for slots on demand, filled or not.
 
     Raises:
         UsageError: none of them runs jobs, or they are of several Slurms or declare different checks.
     """
-    wanted = set(names) - {name for name, gone in inventory.absent.items() if gone.absence in _NOBODYS}
+    nobodys = _NOBODYS - ({Absence.ON_DEMAND} if on_demand else set())
+    wanted = set(names) - {name for name, gone in inventory.absent.items() if gone.absence in nobodys}
     scheduler, homes = _homes(plan, wanted)
     nodes = {node.name: node for node in _nodes(plan, scheduler, homes, wanted)}
     if not nodes:
@@ -150,7 +163,7 @@ def asked(plan: Plan, catalogue: Catalogue, inventory: Inventory, names: Iterabl
         nodes=nodes,
         checks=_checks(plan, catalogue, nodes) | ({Check.LINK} if ways else set()),
         controller=scheduler.controllers[0],
-        parts=tuple(_parts(plan, scheduler, homes, nodes)),
+        parts=tuple(_parts(plan, scheduler, homes, nodes, on_demand=on_demand)),
         ways=ways,
         held={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.HELD},
         missing={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.NO_INSTANCE},
@@ -195,12 +208,31 @@ def _first(scheduler: SlurmPlan, pools: Collection[str]) -> str:
 
 
 def _parts(
-    plan: Plan, scheduler: SlurmPlan, homes: Mapping[str, str], nodes: Mapping[str, Node]
+    plan: Plan,
+    scheduler: SlurmPlan,
+    homes: Mapping[str, str],
+    nodes: Mapping[str, Node],
+    *,
+    on_demand: bool,
 ) -> Iterator[Part]:
     for partition in sorted(set(homes.values())):
-        pools = [plan.pools[pool] for pool, home in homes.items() if home == partition]
-        names = tuple(name for name in nodes if any(name in pool.slots for pool in pools))
-        yield Part(partition, scheduler.partitions[partition].max_hours, names)
+        pools = [pool for pool, home in homes.items() if home == partition]
+        names = tuple(name for name in nodes if any(name in plan.pools[pool].slots for pool in pools))
+        of_slurm = {name for pool in pools for name in scheduler.pools[pool].burst} if on_demand else set()
+        launched = frozenset(of_slurm.intersection(names))
+        yield Part(
+            partition=partition,
+            most_hours=scheduler.partitions[partition].max_hours,
+            nodes=names,
+            on_demand=launched,
+            launched_within_s=_launched_within_s(scheduler) if launched else 0,
+        )
+
+
+def _launched_within_s(scheduler: SlurmPlan) -> int:
+    """For a node that is being given back just now, too: it is launched once it is gone."""
+    times = scheduler.burst
+    return times.suspend_within_s + times.resume_within_s if times else 0
 
 
 def _pools_of(plan: Plan) -> Iterator[tuple[str, PoolPlan]]:

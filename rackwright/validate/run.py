@@ -149,8 +149,9 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
     wish = Wish(
         name=f"rackwright-{order.suite.name}-{part.partition}-{evidence.folder.name}",
         partition=part.partition,
-        start_within_s=order.suite.start_within_s,
-        most_minutes=minutes(estimate(order, names).longest_s, part.most_hours),
+        start_within_s=order.suite.start_within_s + part.launched_within_s,
+        most_minutes=minutes(estimate(order, names).longest_s + part.launched_within_s, part.most_hours),
+        on_demand=part.on_demand,
     )
     with allocated(controller, wish, names) as allocation:
         _note(order, evidence, allocation, tell)

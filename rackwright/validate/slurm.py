@@ -44,6 +44,8 @@ SUSPECT = {"DRAIN": "rackwright: ", "DOWN": "Node unexpectedly rebooted"}
 drained it, or Slurm itself waits for somebody to look (slurm.conf(5), ReturnToService). To look is what a
 validation is for."""
 _SILENT = "NOT_RESPONDING"
+_POWER = frozenset({"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP"})
+"""Of a node on demand: Slurm launches it for a job, if need be once it has been given back."""
 RESERVED = frozenset({"MAINTENANCE", "RESERVED"})
 _LIVING = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "STOPPED"})
 """States of a job that has its nodes (squeue(1), JOB STATE CODES)."""
@@ -104,20 +106,30 @@ class Standing:
     lost: Mapping[str, str] = field(default_factory=dict)
 
 
-def standing(controller: Controller, names: Sequence[str]) -> Standing:
+def standing(controller: Controller, names: Sequence[str], on_demand: Collection[str] = ()) -> Standing:
     """How these nodes stand.
+
+    Args:
+        controller: asks.
+        names: of the nodes.
+        on_demand: those of them that Slurm launches for a job.
 
     Raises:
         EnvironmentUnfit: Slurm does not answer, or not as it should.
     """
-    return judged(nodes(controller), jobs(controller), names)
+    return judged(nodes(controller), jobs(controller), names, on_demand)
 
 
-def judged(states: Iterable[NodeState], running: Iterable[Job], names: Sequence[str]) -> Standing:
+def judged(
+    states: Iterable[NodeState],
+    running: Iterable[Job],
+    names: Sequence[str],
+    on_demand: Collection[str] = (),
+) -> Standing:
     """How these nodes stand, by what Slurm said."""
     known = {state.name: state for state in states}
     users = _users(running, names)
-    gone = _told({name: why_gone(known.get(name)) for name in names})
+    gone = _told({name: why_gone(known.get(name), on_demand=name in on_demand) for name in names})
     kept = _told({name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone})
     free = tuple(name for name in names if name not in gone and name not in kept)
     return Standing(free, tuple(name for name in free if is_suspect(known[name])), kept, gone)
@@ -145,11 +157,12 @@ def _users(running: Iterable[Job], names: Collection[str]) -> dict[str, list[Job
     return users
 
 
-def why_gone(state: NodeState | None) -> str:
+def why_gone(state: NodeState | None, *, on_demand: bool = False) -> str:
     """Why Slurm gives a node no job; empty where it would."""
     if state is None:
         return "Slurm does not know it"
-    found = [word for word in state.state if word in GONE]
+    gone = GONE - _POWER if on_demand else GONE
+    found = [word for word in state.state if word in gone]
     if not found or is_suspect(state):
         return ""
     return f"{'+'.join(state.state)}: {state.reason}" if state.reason else "+".join(state.state)

@@ -96,7 +96,9 @@ class FakeSlurm:
     def _salloc(self, words: list[str]) -> Outcome:
         self.before_start()
         wanted = set(NodeSet(_option(words, "--nodelist")))
-        usable = {name for name, state in self.nodes.items() if state == ("IDLE",)} - self.others.keys()
+        launched = ("IDLE", "CLOUD", "POWERED_DOWN")  # for the job
+        idle = {name for name, state in self.nodes.items() if state in (("IDLE",), launched)}
+        usable = idle - self.others.keys()
         if not self.starts or wanted - usable:
             queued = "salloc: Required node not available (down, drained or reserved)\n"
             return (

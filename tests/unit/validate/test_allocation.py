@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rackwright.validate.allocation import Wish, allocated, minutes
@@ -97,3 +99,15 @@ def test_nothing_is_asked_for_where_no_node_is_left() -> None:
 def test_the_time_limit_covers_the_longest_course_within_what_the_partition_allows() -> None:
     assert minutes(61, None) == 3
     assert minutes(3600 * 5, 2.0) == 120
+
+
+def test_a_node_on_demand_is_asked_for_and_waited_for_until_it_is_ready() -> None:
+    slurm = world()
+    slurm.nodes["node-003"] = ("IDLE", "CLOUD", "POWERED_DOWN")
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.nodes == ("node-001", "node-002")
+    with allocated(slurm, replace(WISH, on_demand=frozenset({"node-003"})), NAMES) as got:
+        assert (got.nodes, got.lost) == (NAMES, {})
+    before, waiting = slurm.commands("salloc")
+    assert "--wait-all-nodes=1" in waiting
+    assert "--wait-all-nodes=1" not in before

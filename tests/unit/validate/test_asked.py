@@ -39,10 +39,11 @@ def inventory(**absences: Absence) -> Inventory:
 
 @pytest.fixture
 def make_asked() -> Callable[..., Asked]:
-    def make(spec: str, *names: str, **absences: Absence) -> Asked:
+    def make(spec: str, *names: str, on_demand: bool = False, **absences: Absence) -> Asked:
         cluster: Cluster = open_cluster(paths.repository() / "clusters" / f"{spec}.yaml")
         every = [name for pool in cluster.plan.pools.values() for name in pool.slots]
-        return asked(cluster.plan, cluster.catalogue, inventory(**absences), names or every)
+        gone = inventory(**absences)
+        return asked(cluster.plan, cluster.catalogue, gone, names or every, on_demand=on_demand)
 
     return make
 
@@ -101,6 +102,17 @@ def test_nodes_of_two_sites_are_one_run_in_a_job_for_each_partition(make_asked: 
         ("cloud", ("cnode-001",)),
         ("hall", ("node-001", "node-002", "node-003")),
     ]
+
+
+def test_slots_on_demand_are_asked_where_that_is_wanted_and_slurm_has_time_to_launch_them(
+    make_asked: Callable[..., Asked],
+) -> None:
+    whom = make_asked("lab-hybrid", on_demand=True, cnode_002=Absence.ON_DEMAND)
+    cloud, hall = whom.parts
+    assert (cloud.nodes, cloud.on_demand) == (("cnode-001", "cnode-002"), frozenset({"cnode-002"}))
+    assert cloud.launched_within_s == 15 + 60, "given back first, and launched then"
+    assert (hall.on_demand, hall.launched_within_s) == (frozenset(), 0)
+    assert not {*whom.held, *whom.missing, *whom.lost}
 
 
 def test_a_slot_without_an_instance_is_missing_and_not_lost(make_asked: Callable[..., Asked]) -> None:

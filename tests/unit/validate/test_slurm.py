@@ -119,3 +119,12 @@ def test_a_slurm_that_does_not_answer_is_told_with_its_words(said: Answer, got: 
         slurm.nodes(silent)
     assert (caught.value.code, caught.value.where) == ("VAL006", "head-001")
     assert got in caught.value.got
+
+
+@pytest.mark.parametrize("flag", ["POWERED_DOWN", "POWERING_DOWN", "POWERING_UP"])
+def test_a_node_on_demand_is_launched_by_its_job_and_any_other_that_is_off_is_gone(flag: str) -> None:
+    state = NodeState(name="n1", state=("IDLE", "CLOUD", flag))
+    assert judged([state], [], ["n1"], on_demand=["n1"]).free == ("n1",)
+    assert judged([state], [], ["n1"]).lost == {"n1": f"IDLE+CLOUD+{flag}"}
+    broken = NodeState(name="n1", state=("DOWN", "CLOUD", flag), reason="no capacity")
+    assert judged([broken], [], ["n1"], on_demand=["n1"]).lost == {"n1": f"DOWN+CLOUD+{flag}: no capacity"}
