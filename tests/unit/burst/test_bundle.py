@@ -49,8 +49,8 @@ def test_the_daemon_imports_nothing_that_was_left_out(tmp_path: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(archive(paths.repository()))) as tar:
         tar.extractall(tmp_path, filter="data")
     program = (
-        "import sys, pathlib, rackwright.burst.__main__, rackwright.burst.check, rackwright.inventory.assertion;"
-        "assert pathlib.Path(rackwright.burst.__file__).is_relative_to(sys.argv[1]), rackwright.burst.__file__;"
+        "import sys, pathlib, rackwright.burst.__main__, rackwright.burst.check;"
+        "assert pathlib.Path(rackwright.burst.__file__).is_relative_to(sys.argv[1]);"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
