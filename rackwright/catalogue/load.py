@@ -1,4 +1,4 @@
-"""Read the catalogue: a folder of YAML files in, a frozen `Catalogue` with its hash out."""
+"""A folder of YAML files in, a frozen `Catalogue` with its hash out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pydantic import ValidationError
 
 from rackwright import canonical, strict_yaml
-from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Slurm, Switch
+from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Switch
+from rackwright.catalogue.slurm import Slurm
 from rackwright.errors import CatalogueInvalid
 from rackwright.findings import Place, did_you_mean
 

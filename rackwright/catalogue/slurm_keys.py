@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rackwright.findings import did_you_mean
 
 if TYPE_CHECKING:
-    from rackwright.catalogue.model import SlurmKeys
+    from rackwright.catalogue.slurm import SlurmKeys
 
 
 @dataclass(frozen=True, slots=True)

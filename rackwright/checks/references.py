@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright.checks.registry import Breach, rule
 from rackwright.findings import SpecPath, did_you_mean
-from rackwright.spec.fabrics import Efa, FatTree
+from rackwright.spec.fabrics import Custom, Efa, FatTree
 from rackwright.spec.storage import FsxLustre, LocalNvme, Lustre, NvmeOverFabrics
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def _uses(subject: SpecSubject) -> Iterator[_Use]:
         for end, site in enumerate(link.between):
             yield _Use(root / "links" / name / "between" / end, "site", site, spec.sites)
     for name, fabric in spec.fabrics.items():
-        if not isinstance(fabric, Efa) and isinstance(fabric.topology, FatTree):
+        if isinstance(fabric, Efa) or not isinstance(fabric.topology, FatTree | Custom):
+            continue
+        if fabric.topology.switch is not None:
             at = root / "fabrics" / name / "topology" / "switch"
             yield _Use(at, "switch", fabric.topology.switch, subject.catalogue.switches)
     for name, storage in spec.storage.items():

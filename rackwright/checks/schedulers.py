@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.catalogue.model import SlurmTable
+from rackwright.catalogue.slurm import SlurmTable
 from rackwright.catalogue.slurm_keys import judge
 from rackwright.checks.pools import lost_pools
 from rackwright.checks.registry import Breach, plan_rule, rule
@@ -16,7 +16,7 @@ from rackwright.spec.pools import Role
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwright.catalogue.model import Slurm as Release
+    from rackwright.catalogue.slurm import Slurm as Release
     from rackwright.checks.registry import PlanSubject, SpecSubject
     from rackwright.spec.schedulers import Slurm
     from rackwright.spec.sites import Link

@@ -8,6 +8,7 @@ import click
 
 from rackwright.errors import UsageError
 from rackwright.findings import did_you_mean
+from rackwright.spec.fabrics import Custom, Efa
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,15 +21,30 @@ def command() -> None:
     """Switches and cables of a fabric."""
 
 
+def is_custom(plan: Plan, name: str) -> bool:
+    """Whether a fabric is told by its counts alone."""
+    fabric = plan.fabrics[name]
+    return not isinstance(fabric, Efa) and isinstance(fabric.topology, Custom)
+
+
 def fabrics_of(plan: Plan, asked: str | None) -> list[str]:
     """The fabric that was asked for, or all that have cables.
 
     Raises:
-        UsageError: none has, or none of that name.
+        UsageError: none has, none of that name, or it is custom.
     """
     found = [name for name in plan.cabling if asked in {None, name}]
+    told = [name for name in found if is_custom(plan, name)]
+    if told and told == found:
+        raise UsageError(
+            "the cables of a custom topology are not known, only how many there are",
+            where=f"fabrics.{told[0]}.topology",
+            got="kind custom",
+            expected="a fat tree, or one switch a rail",
+            hint="`rackwright fabric size` has the counts",
+        )
     if found:
-        return found
+        return [name for name in found if name not in told]
     raise UsageError(
         "there is no such fabric with cables" if asked else "no fabric of this spec has cables",
         where="--fabric" if asked else "fabrics",

@@ -10,10 +10,10 @@ import click
 
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
-from rackwright.cli.fabric_group import command
+from rackwright.cli.fabric_group import command, is_custom
 from rackwright.errors import GOOD, UsageError
 from rackwright.plan import faults
-from rackwright.plan.fabric.counts import Counts, counts, size
+from rackwright.plan.fabric.counts import Cables, Counts, Tier, counts, size
 from rackwright.plan.fabric.frame import Demand, Infeasible
 from rackwright.spec.fabrics import Attach
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
+    from rackwright.plan.fabric.model import CablingPlan
 
 SCHEMA = "rackwright/fabric-size/1"
 
@@ -150,12 +151,24 @@ def _of_options(asked: Demand) -> Counts:
 
 
 def _of_spec(spec: Path) -> dict[str, Counts]:
-    """Fat tree → its counts, as planned."""
+    """Fat tree or custom topology → its counts, as planned."""
+    planned = open_cluster(spec).plan
     return {
-        name: counts(one.tree, one.endpoints, one.manager_uplinks)
-        for name, one in open_cluster(spec).plan.cabling.items()
-        if one.tree is not None
+        name: _told(one) if one.tree is None else counts(one.tree, one.endpoints, one.manager_uplinks)
+        for name, one in planned.cabling.items()
+        if one.tree is not None or is_custom(planned, name)
     }
+
+
+def _told(one: CablingPlan) -> Counts:
+    """What the spec says of a custom topology."""
+    return Counts(
+        endpoints=one.endpoints,
+        tiers=tuple(Tier(tier.role, tier.switches) for tier in one.tiers),
+        cables=tuple(Cables(some.between, some.count) for some in one.cables),
+        uplinks_per_leaf=0,
+        leaf_spine_links=0,
+    )
 
 
 def _document(found: dict[str, Counts]) -> dict[str, Json]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.plan.aws import NODES, subnet_of, zones
-from rackwright.spec.fabrics import Efa, FatTree
+from rackwright.spec.fabrics import Custom, Efa, FatTree
 from rackwright.spec.sites import AwsSite
 from rackwright.spec.storage import FsxLustre, Lustre
 
@@ -103,6 +103,8 @@ def _fabrics(spec: ClusterSpec) -> Iterator[tuple[str, str]]:
     for name, fabric in sorted(spec.fabrics.items()):
         if not isinstance(fabric, Efa) and isinstance(fabric.topology, FatTree):
             yield f"fabrics.{name}", "this release does not set up the switches of a fat tree"
+        elif not isinstance(fabric, Efa) and isinstance(fabric.topology, Custom):
+            yield f"fabrics.{name}", "a custom topology is counted; its cables are nobody's plan"
 
 
 def _storage(spec: ClusterSpec) -> Iterator[tuple[str, str]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from rackwright.catalogue.model import SlurmTable
+from rackwright.catalogue.slurm import SlurmTable
 from rackwright.catalogue.slurm_keys import judge
 from rackwright.errors import RenderedInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.catalogue.model import Slurm
+    from rackwright.catalogue.slurm import Slurm
 
 _BY_FILE = {
     "slurm.conf": {"": SlurmTable.CONF, "nodename": SlurmTable.NODE, "partitionname": SlurmTable.PARTITION},

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rackwright.spec.base import Cidr, Model, Mtu, forbidden, form, replace, rolling
+from rackwright.spec.base import Cidr, Model, Mtu, Name, forbidden, form, replace, rolling
 
 _CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
 
@@ -53,7 +53,36 @@ class Rails(Model):
     kind: Annotated[Literal["rails"], replace(_CABLES)]
 
 
-Topology = Annotated[FatTree | Rails, Field(discriminator="kind")]
+NODE = "node"
+"""Role of what is no switch, in a custom topology."""
+
+
+class CustomCables(Model):
+    """Cables between two roles of a custom topology."""
+
+    between: Annotated[list[Name], Field(min_length=2, max_length=2), replace(_CABLES)]
+    """Two roles, or one twice; ``node`` is a node."""
+    count: Annotated[int, Field(ge=1), replace(_CABLES)]
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Both roles."""
+        one, other = self.between
+        return one, other
+
+
+class Custom(Model):
+    """Any other hierarchy, told by its counts: a torus, a dragonfly. No cable of it is planned."""
+
+    kind: Annotated[Literal["custom"], replace(_CABLES)]
+    switch: Annotated[str | None, replace(_CABLES)] = None
+    """Key into the catalogue: what its ports are counted by. None where nodes are cabled to one another."""
+    switches: Annotated[dict[Name, Annotated[int, Field(ge=1)]], replace(_CABLES)] = {}
+    """Role → how many."""
+    cables: Annotated[list[CustomCables], Field(min_length=1), replace(_CABLES)]
+
+
+Topology = Annotated[FatTree | Rails | Custom, Field(discriminator="kind")]
 
 
 class SubnetManager(Model):

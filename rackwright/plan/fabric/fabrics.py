@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding
+from rackwright.plan.fabric import custom
 from rackwright.plan.fabric.cabling import cabling
+from rackwright.plan.fabric.frame import Infeasible
 from rackwright.plan.fabric.layout import place, standing
-from rackwright.plan.fabric.settle import Ground, settle
+from rackwright.plan.fabric.settle import Ground, no_such_tree, settle
 from rackwright.plan.seating import numbers
-from rackwright.spec.fabrics import Efa, FatTree
+from rackwright.spec.fabrics import Custom, Efa, FatTree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rackwright.catalogue.model import Switch
     from rackwright.plan.fabric.layout import Standing
@@ -56,7 +58,15 @@ class Fabrics:
 
     def plans(self) -> dict[str, CablingPlan]:
         """What the plan says of each."""
-        return {name: cabling(self.grounds[name], self.switches, seats) for name, seats in self.seats.items()}
+        trees = {
+            name: cabling(self.grounds[name], self.switches, seats) for name, seats in self.seats.items()
+        }
+        told = {
+            name: custom.cabling(ground, ground.fabric.topology, self.switches)
+            for name, ground in self.grounds.items()
+            if isinstance(ground.fabric.topology, Custom) and ground.nics
+        }
+        return dict(sorted({**trees, **told}.items()))
 
     def _site(self, name: str) -> str | None:
         """The site of a fabric's nodes; they have but one."""
@@ -89,12 +99,22 @@ def fabrics(
         name: settle(ground, switches, locked.get(name), resize=resize) for name, ground in grounds.items()
     }
     findings = [answer for answer in answers.values() if isinstance(answer, Finding)]
+    findings += [misfit for ground in grounds.values() for misfit in _told_wrong(ground, switches)]
     seats = {
         name: answer
         for name, answer in answers.items()
         if answer is not None and not isinstance(answer, Finding)
     }
     return Fabrics(spec, switches, grounds, seats), findings
+
+
+def _told_wrong(ground: Ground, switches: Mapping[str, Switch]) -> Iterator[Finding]:
+    topology = ground.fabric.topology
+    if isinstance(topology, Custom) and ground.nics:
+        try:
+            custom.cabling(ground, topology, switches)
+        except Infeasible as misfit:
+            yield no_such_tree(ground.name, misfit)
 
 
 def _grounds(spec: ClusterSpec, nodes: Mapping[str, Hardware]) -> dict[str, Ground]:

@@ -21,7 +21,7 @@ from rackwright.plan import faults
 from rackwright.plan.fabric.demand import demand
 from rackwright.plan.fabric.frame import Infeasible, frame, refuse
 from rackwright.plan.fabric.locked import FabricSeats
-from rackwright.spec.fabrics import FatTree
+from rackwright.spec.fabrics import Custom, FatTree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,11 +63,14 @@ def settle(
         resize: whether cables between switches may move.
 
     Returns:
-        None for a fabric of which nothing can be said: its switch is not known, or nobody is on it.
+        None for a fabric of which nothing can be said: its switch is not known, nobody is on it, or its
+        topology is custom.
     """
     topology, kept = ground.fabric.topology, before or FabricSeats()
     if not ground.nics:
         return replace(kept, places={}) if kept.tree else None
+    if isinstance(topology, Custom):
+        return None
     if not isinstance(topology, FatTree):
         return FabricSeats(places=_places(ground, kept, taken=()))
     if topology.switch not in switches:
@@ -75,7 +78,7 @@ def settle(
     try:
         return _fat_tree(ground, topology, switches[topology.switch], kept, resize=resize)
     except Infeasible as misfit:
-        return _finding(ground.name, misfit)
+        return no_such_tree(ground.name, misfit)
 
 
 def _places(ground: Ground, kept: FabricSeats, taken: Sequence[int]) -> dict[str, dict[int, int]]:
@@ -178,7 +181,8 @@ def _standing(tree: Frame, kept: FabricSeats) -> dict[str, dict[int, Stand]]:
     return {tier: stands for tier, stands in found.items() if stands}
 
 
-def _finding(name: str, misfit: Infeasible) -> Finding:
+def no_such_tree(name: str, misfit: Infeasible) -> Finding:
+    """What the user is told of a topology that cannot be."""
     moved = isinstance(misfit, TreeMoves)
     return Finding(
         code=faults.TREE_MOVES if moved else faults.NO_SUCH_TREE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rackwright.catalogue.load import load
-from rackwright.catalogue.model import Slurm, SlurmTable
+from rackwright.catalogue.slurm import Slurm, SlurmTable
 from rackwright.errors import BAD, RenderedInvalid
 from rackwright.render.slurm_keys import FILES, keys, refuse_strange_keys
 
