@@ -24,6 +24,8 @@ SESSIONS = 8
 """Commands at once over one connection; sshd's default limit is ten."""
 NO_CONNECTION = 255
 """ssh's own exit status when it could not reach the other end, or lost it."""
+_NOT_LOST = f" || exit $(($? == {NO_CONNECTION} ? {NO_CONNECTION - 1} : $?))"
+"""A command may end by that status too, as srun does where a node cannot start a task: it is told apart."""
 ANSWER_WITHIN_S = 60.0
 _PERSIST_S = 60
 
@@ -127,7 +129,7 @@ class SshController:
             "ControlPersist": str(_PERSIST_S),
         }
         options = [word for key, value in lasting.items() for word in ("-o", f"{key}={value}")]
-        return ["ssh", "-F", str(self.ssh_config), *options, self.name, "--", shlex.join(words)]
+        return ["ssh", "-F", str(self.ssh_config), *options, self.name, "--", shlex.join(words) + _NOT_LOST]
 
     def _lost(self, got: str) -> ControllerLost:
         return ControllerLost(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 STAND_IN = """#!/bin/sh
 # An ssh that runs the command here; it notes its options.
 echo "$*" >> "$NOTES"
+[ -z "$LOST" ] || { echo no route >&2; exit 255; }
 while [ "$1" != -- ]; do shift; [ $# -gt 0 ] || exit 0; done
 shift
 exec sh -c "$1"
@@ -58,12 +59,25 @@ def test_no_connection_carries_more_than_sshd_allows(controller: SshController, 
     assert sorted(counts.values()) == [1, SESSIONS]
 
 
-def test_a_connection_that_is_lost_is_no_exit_status(controller: SshController, tmp_path: Path) -> None:
+def test_a_connection_that_is_lost_is_no_exit_status(
+    controller: SshController, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("LOST", "yes")
     with pytest.raises(ControllerLost) as caught:
-        controller.ask(["sh", "-c", "echo no route >&2; exit 255"])
+        controller.ask(["true"])
     assert (caught.value.got, caught.value.exit_code) == ("no route", 2)
     with (tmp_path / "out").open("wb") as sink, pytest.raises(ControllerLost):
-        controller.run(["sh", "-c", "exit 255"], sink, sink, 0)
+        controller.run(["true"], sink, sink, 0)
+
+
+@pytest.mark.parametrize(("status", "told"), [(0, 0), (1, 1), (124, 124), (255, 254)])
+def test_a_command_that_ends_as_a_lost_connection_does_has_lost_none(
+    controller: SshController, tmp_path: Path, status: int, told: int
+) -> None:
+    words = ["sh", "-c", f"exit {status}"]
+    assert controller.ask(words).status == told
+    with (tmp_path / "out").open("wb") as sink:
+        assert controller.run(words, sink, sink, 0) == told
 
 
 def test_a_controller_that_is_silent_is_not_waited_for_for_ever(controller: SshController) -> None:
