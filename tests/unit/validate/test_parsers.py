@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CASES = Path(__file__).parents[2] / "cases"
-OURS = (Tool.COLLECTIVES, Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK)
+OURS = (Tool.COLLECTIVES, Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK, Tool.COUNTERS)
 FOLDERS = [case for tool in PARSERS for case in sorted((CASES / tool).iterdir())]
 ENDS = ("}", "}\n")
 TOLERANCE = 0.045
