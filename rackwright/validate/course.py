@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from rackwright.validate.asked import Asked
+    from rackwright.validate.asked import Asked, Node
     from rackwright.validate.evidence import Evidence
     from rackwright.validate.ssh import Controller
     from rackwright.validate.steps import Batch, Planned
@@ -82,8 +82,12 @@ class Course:
     def ground(self) -> Ground:
         """What is left of the nodes of the job."""
         nodes = [self.asked.nodes[name] for name in self.job.nodes if name not in self.lost]
-        gone = {*self.asked.held, *self.asked.missing, *self.evidence.run.lost, *self.job.nodes}
-        return Ground(nodes, self.dark, self.suite.mpi, self.asked.ways, self.asked.without(gone))
+        return Ground(nodes, self.dark, self.suite.mpi, self.asked.ways, self._beyond())
+
+    def _beyond(self) -> list[Node]:
+        """Nodes of other jobs, the lost ones last: a kernel answers probes where Slurm does not."""
+        gone = {*self.asked.held, *self.asked.missing, *self.job.nodes}
+        return sorted(self.asked.without(gone), key=lambda node: node.name in self.evidence.run.lost)
 
     def run(self) -> None:
         """Make every check.

@@ -70,7 +70,7 @@ class Ground:
     ways: Sequence[Way] = ()
     """Links between sites that were asked for."""
     beyond: Sequence[Node] = ()
-    """Nodes of other sites that nothing speaks against."""
+    """Nodes of other sites that may be asked, those that answer Slurm first."""
 
     def rails(self) -> list[tuple[str, int]]:
         """(fabric, rail) of all ports, sorted."""

@@ -27,6 +27,7 @@ class Bounded:
         measurement: name of the values.
         good: what is said of a subject that passes.
         bad: what is said of one that fails; ``{value}`` is the value, ``{count}`` how many fail.
+        nothing: what is said where a value of nought means that nothing was measured; empty where it counts.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Bounded:
     measurement: str
     good: str
     bad: str
+    nothing: str = ""
 
     def judge(self, evidence: Evidence) -> Iterator[Judgement]:
         """One judgement for each subject of which there are values."""
@@ -46,6 +48,9 @@ class Bounded:
             yield self._of(subject, found, evidence)
 
     def _of(self, subject: Who, found: list[Measurement], evidence: Evidence) -> Judgement:
+        absent = [one for one in found if self.nothing and one.value == 0]
+        if absent:
+            return judged(subject, self.name, Value.ERROR, self.nothing, found, shown=absent[0])
         bounds = [(one, bound) for one in found if (bound := evidence.bound(one)) is not None]
         if len(bounds) < len(found):
             cause = f"there is no figure that {self.measurement} could be held against"

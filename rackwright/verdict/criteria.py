@@ -53,6 +53,7 @@ CRITERIA: tuple[Criterion, ...] = (
         "path_mtu",
         good="it carries packets of its planned size",
         bad="the largest packet that came over it has {value} bytes",
+        nothing="nothing came over it: it is cut, or the host that was asked is off",
     ),
     Bounded(
         "link-black-hole",

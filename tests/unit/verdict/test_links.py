@@ -65,7 +65,6 @@ def wan(found: Verdict) -> Subject:
         ("good", []),
         ("untold", ["link-black-hole"]),
         ("black-hole", ["link-black-hole", "link-path-mtu"]),
-        ("down", ["link-path-mtu"]),
     ],
 )
 def test_what_a_link_does_not_carry_is_named(case: str, failing: list[str]) -> None:
@@ -73,6 +72,12 @@ def test_what_a_link_does_not_carry_is_named(case: str, failing: list[str]) -> N
     assert sorted(one.criterion for one in link.reasons if one.value is Value.FAIL) == failing
     assert link.verdict is (Value.FAIL if failing else Value.PASS)
     assert link.name == "wan"
+
+
+def test_a_link_that_carries_nothing_could_not_be_measured() -> None:
+    link = wan(verdict("down"))
+    assert link.verdict is Value.ERROR
+    assert link.reasons[0].cause == "nothing came over it: it is cut, or the host that was asked is off"
 
 
 def test_a_black_hole_says_so_and_what_to_do() -> None:
