@@ -34,6 +34,8 @@ TIMED_OUT = frozenset({124, 137})
 """Exit status of timeout(1): ended by it, or killed by it."""
 STEPS_AT_ONCE = 64
 QUESTIONS_AT_ONCE = 32
+_LAUNCH_FAILED = "Task launch for StepId="
+"""How srun (24.11) begins to say which node could not start a task, and why."""
 _TAIL = 400
 """Characters of a message that are enough to know it by."""
 
@@ -192,8 +194,8 @@ class Course:
         answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
         if answer.status in TIMED_OUT:
             return f"did not run `true` within {within} s"
-        told = answer.stderr.strip().splitlines()
-        return f"did not run `true`: {told[-1] if told else answer.status}" if answer.status else ""
+        told = _telling(answer.stderr)
+        return f"did not run `true`: {told or answer.status}" if answer.status else ""
 
 
 def _tries(check: AnyCheck) -> int:
@@ -228,9 +230,15 @@ def _ending(status: int, lost: dict[str, str], limit_s: float, stderr: Path) -> 
         return Ended.NODE_LOST, "; ".join(f"{name} {why}" for name, why in sorted(lost.items()))
     if status in TIMED_OUT:
         return Ended.TIMED_OUT, f"took longer than {limit_s:g} s and was stopped"
-    lines = stderr.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    told = f": {lines[-1][:_TAIL]}" if lines else ""
-    return Ended.FAILED, f"exit status {status}{told}"
+    told = _telling(stderr.read_text(encoding="utf-8", errors="replace"))
+    return Ended.FAILED, f"exit status {status}{': ' if told else ''}{told}"
+
+
+def _telling(stderr: str) -> str:
+    """The line that says most: srun's last ones only tell that it ended."""
+    lines = stderr.strip().splitlines()
+    failed = [line for line in lines if _LAUNCH_FAILED in line]
+    return (failed or lines)[-1][:_TAIL] if lines else ""
 
 
 def _dark_ports(evidence: Evidence) -> frozenset[tuple[str, str, int]]:

@@ -9,6 +9,7 @@ With --dry-run it prints ``good`` or its faults, one a line, and touches nothing
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -63,8 +64,19 @@ def room(mount: str, least_mib: int) -> str:
         return error.strerror or "unreadable"
     if state.f_flag & os.ST_RDONLY:
         return "read-only"
+    if not takes_writes(mount):
+        return "takes no writes"
     free_mib = state.f_bavail * state.f_frsize // MIB
     return f"{free_mib} MiB free, expected {least_mib}" if free_mib < least_mib else ""
+
+
+def takes_writes(mount: str) -> bool:
+    """Whether a file can be made; since Linux 6.15 one that met an error is not marked read-only."""
+    try:
+        os.close(os.open(mount, os.O_TMPFILE | os.O_WRONLY, 0o600))
+    except OSError as error:
+        return error.errno != errno.EROFS
+    return True
 
 
 def recall() -> Memory:

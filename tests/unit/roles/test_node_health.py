@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
 import os
@@ -127,6 +128,22 @@ def test_a_read_only_file_system_is_a_fault(node: Node, monkeypatch: pytest.Monk
     fields = [*real[:8], real.f_flag | os.ST_RDONLY, real.f_namemax]
     monkeypatch.setattr(os, "statvfs", lambda _mount: os.statvfs_result(fields))
     assert node.module.room(str(node.folder), 0) == "read-only"
+
+
+def test_a_file_system_that_takes_no_writes_is_a_fault_though_it_is_not_marked(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: str, _flags: int, _mode: int) -> int:
+        raise OSError(refusal, os.strerror(refusal), path)
+
+    before = sorted(node.folder.iterdir())
+    assert node.module.room(str(node.folder), 0) == ""
+    assert sorted(node.folder.iterdir()) == before
+    monkeypatch.setattr(node.module.os, "open", refuse)
+    refusal = errno.EROFS
+    assert node.module.room(str(node.folder), 0) == "takes no writes"
+    refusal = errno.EOPNOTSUPP
+    assert node.module.room(str(node.folder), 0) == ""
 
 
 def test_a_good_node_asks_the_controller_once_and_then_nothing(node: Node) -> None:

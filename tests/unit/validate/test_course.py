@@ -172,6 +172,15 @@ def test_a_step_that_ends_badly_on_living_nodes(
     assert course.lost == {}
 
 
+def test_of_what_srun_says_the_line_that_tells_why_is_kept(make_course: Callable[..., Course]) -> None:
+    why = "srun: error: Task launch for StepId=5.1 failed on node node-003: Unspecified error"
+    said = f"{why}\nsrun: error: Application launch failed: Unspecified error\nsrun: Job step aborted\n"
+    course = make_course(world(lambda *_: (254, "", said)), CLOCK)
+    course.run()
+    (step,) = course.evidence.run.steps
+    assert step.reason == f"exit status 254: {why}"
+
+
 def test_a_step_that_fails_is_made_again_as_often_as_the_suite_says(
     make_course: Callable[..., Course],
 ) -> None:
