@@ -30,21 +30,36 @@ def _bare(words: list[str]) -> list[str]:
     return kept[:-1] if ends < len(words) and kept and kept[-1].isdigit() else kept
 
 
+def _found(words: list[str]) -> tuple[click.Command | None, list[str]]:
+    """The command that the first words name, if there is one, and the words behind it."""
+    command: click.Command | None = frame.root
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        command, words = command.get_command(click.Context(command), words[0]), words[1:]
+    return command, words
+
+
 def refusal(words: list[str]) -> str:
     """Why rackwright would not take these arguments; empty if it would."""
-    command: click.Command = frame.root
-    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-        found = command.get_command(click.Context(command), words[0])
-        if found is None:
-            return f"no command {words[0]}"
-        command, words = found, words[1:]
+    command, rest = _found(words)
+    if command is None:
+        return f"no command {' '.join(words[: len(words) - len(rest)])}"
     try:
-        command.make_context(command.name, list(words))
+        command.make_context(command.name, rest)
     except click.exceptions.Exit:
         return ""
     except click.ClickException as error:
         return error.format_message()
     return ""
+
+
+def unknown(words: list[str]) -> list[str]:
+    """What of a mention, which may leave arguments out, is no command or option of rackwright."""
+    command, rest = _found([word for word in words if word.islower() or word.startswith("-")])
+    if command is None:
+        return [" ".join(words)]
+    known = {option for one in command.params for option in one.opts} | {"--help", "--version"}
+    asked = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    return sorted(asked - known)
 
 
 def refusals(line: str) -> list[str]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
-PAGES = [paths.repository() / name for name in ("README.md", "docs/lab.md", "docs/converge.md")]
+_ALL = [*paths.repository().glob("*.md"), *paths.repository().glob("docs/**/*.md")]
+PAGES = sorted(page for page in _ALL if any(block.mark == "lab" for block in blocks(page)))
 WITHIN_S = 1200
 _END = "@@ ended with "
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rackwright import paths
-from tests.doubles.command_lines import refusals, simple_commands
+from tests.doubles.command_lines import refusals, simple_commands, unknown
 from tests.doubles.transcript import MARKS, SHELLS, Block, blocks, shows
 
 REPOSITORY = paths.repository()
@@ -22,23 +22,60 @@ PAGES = sorted(
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 SHELL_BLOCKS = [block for block in BLOCKS if block.language in SHELLS]
 RUN = [block for block in BLOCKS if block.mark == "run"]
+GUIDES = [page for page in PAGES if page.name != "CHANGELOG.md"]
+INLINE = re.compile(r"(?<!`)`rackwright ([^`\n]+)`(?!`)")
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
 PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?:::(\w+))?`")
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
-def test_block_says_who_runs_it(block: Block) -> None:
-    assert block.mark in MARKS
+def _faults(block: Block) -> list[str]:
+    """What is wrong with a block of commands: nobody runs it, or its commands do not exist."""
+    nobody = [] if block.mark in MARKS else [f"{block}: no mark says who runs this"]
+    refused = [f"{block}: {said}" for line in block.commands() for said in refusals(line)]
+    made = [words for line in block.commands() for words in simple_commands(line) if words[0] == "make"]
+    targets = {word for words in made for word in words[1:] if "=" not in word}
+    return [*nobody, *refused, *(f"{block}: no target {name}" for name in sorted(targets - TARGETS))]
 
 
 @pytest.mark.parametrize("block", SHELL_BLOCKS, ids=str)
-def test_commands_and_their_options_exist(block: Block) -> None:
-    for line in block.commands():
-        assert refusals(line) == [], line
-        for words in simple_commands(line):
-            if words[0] == "make":
-                assert {word for word in words[1:] if "=" not in word} <= TARGETS
+def test_block_says_who_runs_it_and_its_commands_exist(block: Block) -> None:
+    assert _faults(block) == []
+
+
+@pytest.mark.parametrize(
+    ("fence", "line", "said"),
+    [
+        ("sh", "ls", "no mark"),
+        ("console later", "$ ls", "no mark"),
+        ("console hardware", "$ rackwright up clusters/lab.yaml --ys", "No such option"),
+        ("sh machine", 'eval "$(rackwright envs x.yaml)"', "no command envs"),
+        ("sh machine", "make labb", "no target labb"),
+    ],
+)
+def test_a_block_that_nobody_runs_or_could_run_is_seen(
+    fence: str, line: str, said: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"```{fence}\n{line}\n```\n")
+    (fault,) = [fault for block in blocks(page) for fault in _faults(block)]
+    assert said in fault
+
+
+def _mentions(text: str) -> list[str]:
+    return [said for words in INLINE.findall(text) for said in unknown(words.replace(",", " ").split())]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_commands_and_options_that_a_page_mentions_exist(page: Path) -> None:
+    assert _mentions(page.read_text()) == []
+
+
+def test_a_mention_of_what_does_not_exist_is_seen() -> None:
+    assert _mentions("by `rackwright lab upp SPEC`, `rackwright plan --dif OLD` or `rackwright up`") == [
+        "lab upp SPEC",
+        "--dif",
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
