@@ -39,8 +39,8 @@ class _Recorder(mocks.Mocks):
         raise AssertionError(args.token)
 
 
-_NETWORK = {"vpc": "vpc-id", "subnet": "subnet-id", "node_group": "sg-id"}
-_ACCESS = {"node_profile": "nodes", "controller_profile": "controller", "controller_role": "arn:controller"}
+NETWORK = {"vpc": "vpc-id", "subnet": "subnet-id", "node_group": "sg-id"}
+ACCESS = {"node_profile": "nodes", "controller_profile": "controller", "controller_role": "arn:controller"}
 
 
 def registered(plan: Plan, site: str) -> list[Registered]:
@@ -56,7 +56,7 @@ def registered(plan: Plan, site: str) -> list[Registered]:
 
 def _programs(plan: Plan, site: str) -> pulumi.Output[Any]:
     stacks = plan.stacks
-    around = Surroundings(pulumi.Output.from_input(_NETWORK), pulumi.Output.from_input(_ACCESS))
+    around = Surroundings(pulumi.Output.from_input(NETWORK), pulumi.Output.from_input(ACCESS))
     return pulumi.Output.all(
         ClusterNetwork(site, stacks.aws_network[site]).outputs,
         ClusterAccess(site, stacks.aws_access[site]).outputs,

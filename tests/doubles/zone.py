@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rackwright import paths
 from rackwright.lab.aws.plugin.install import install
+from rackwright.plan.aws_model import CLUSTER_TAG
 from tests.doubles.ec2 import ACCOUNT, REGION, ZONE
 from tests.doubles.room import leave_room
 from tests.doubles.site import SCRIPT, TIMEOUT_S
@@ -31,9 +32,17 @@ class Zone:
         name: of the cluster; stack settings lie in the checkout, so no two may share it.
         cloud: the emulated AWS.
         nodes: of the pool, as the spec has them.
+        beside: parts of another spec (`sites`, `pools`, `images`) that are in this one too.
     """
 
-    def __init__(self, folder: Path, name: str, cloud: Cloud, nodes: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        cloud: Cloud,
+        nodes: Mapping[str, Any],
+        beside: Mapping[str, Any] | None = None,
+    ) -> None:
         self.folder, self.name, self.cloud = folder, name, cloud
         self.environment = {
             **os.environ,
@@ -41,6 +50,8 @@ class Zone:
             "XDG_STATE_HOME": str(folder / "state"),
         }
         self.wanted: dict[str, Any] = self._spec(nodes)
+        for part, named in (beside or {}).items():
+            self.wanted[part] |= named
         install(self.state / "pulumi", [cloud.url])
         self.plan()
 
@@ -109,7 +120,10 @@ class Zone:
     def instances(self, *states: str) -> dict[str, dict[str, Any]]:
         """Slot (or id, where it has none) → instance in some states; all that are not gone by default."""
         answer = self.cloud.client().describe_instances(
-            Filters=[{"Name": "instance-state-name", "Values": list(states or ("pending", "running"))}]
+            Filters=[
+                {"Name": "instance-state-name", "Values": list(states or ("pending", "running"))},
+                {"Name": f"tag:{CLUSTER_TAG}", "Values": [self.name]},
+            ]
         )
         found = [one for reservation in answer["Reservations"] for one in reservation["Instances"]]
         return {_tags(one["Tags"]).get("rackwright:slot", one["InstanceId"]): one for one in found}
