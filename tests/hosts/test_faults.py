@@ -17,6 +17,7 @@ from rackwright.lab.protocol import Request, Verb, ask
 from rackwright.lab.status import read_world
 from rackwright.lab.up import image
 from tests.hosts.lab import WITHIN_S
+from tests.hosts.rails import RATE_MBIT, address, mbit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,25 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.lab
 
-RATE_MBIT, SLOW_MBIT = 100, 25
-SENDER = """
-import socket, time
-with socket.create_connection(("RECEIVER", 5001), source_address=("SENDER", 0)) as rail:
-    chunk, sent, start = b"x" * 65536, 0, time.monotonic()
-    while time.monotonic() < start + 2:
-        sent += rail.send(chunk)
-    rail.shutdown(socket.SHUT_WR)
-    rail.recv(1)
-    print(sent * 8 / 1e6 / (time.monotonic() - start))
-"""
-RECEIVER = """
-import socket
-with socket.create_server(("RECEIVER", 5001)) as server:
-    peer, _ = server.accept()
-    while peer.recv(65536):
-        pass
-    peer.close()
-"""
+SLOW_MBIT = 25
 PRODUCT = """
 import hashlib, numpy
 a = numpy.random.default_rng(7).random((200, 200))
@@ -85,19 +68,6 @@ def networks(lab: Lab) -> str:
     names = ("router", "head-001", "node-001", "node-002", "node-003")
     spaces = [Namespace(lab.places.netns(name)) for name in names]
     return "".join(space.tc("qdisc", "show") + space.ip("link", "show") for space in spaces)
-
-
-def address(lab: Lab, rail: int, node: int) -> str:
-    return f"{lab.prefix}.{16 + rail}.{16 + node}"
-
-
-def mbit(lab: Lab, rail: int, sender: int, receiver: int) -> float:
-    ends = {"RECEIVER": address(lab, rail, receiver), "SENDER": address(lab, rail, sender)}
-    receive, send = RECEIVER, SENDER
-    for word, value in ends.items():
-        receive, send = receive.replace(word, value), send.replace(word, value)
-    lab.ssh(f"node-00{receiver}", f"sudo systemd-run --quiet --collect python3 -c '{receive}'")
-    return float(lab.ssh(f"node-00{sender}", f"sleep 0.5; python3 -c '{send}'"))
 
 
 def product(lab: Lab, slot: str) -> list[str]:

@@ -9,31 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.lab.netns import Namespace
+from tests.hosts.rails import RATE_MBIT, mbit
 
 if TYPE_CHECKING:
     from tests.hosts.lab import Lab
 
 pytestmark = pytest.mark.lab
-
-RATE_MBIT = 100
-SENDER = """
-import socket, time
-with socket.create_connection(("RECEIVER", 5001)) as rail:
-    chunk, sent, start = b"x" * 65536, 0, time.monotonic()
-    while time.monotonic() < start + 2:
-        sent += rail.send(chunk)
-    rail.shutdown(socket.SHUT_WR)
-    rail.recv(1)
-    print(sent * 8 / 1e6 / (time.monotonic() - start))
-"""
-RECEIVER = """
-import socket
-with socket.create_server(("RECEIVER", 5001)) as server:
-    peer, _ = server.accept()
-    while peer.recv(65536):
-        pass
-    peer.close()
-"""
 
 
 def test_nodes_reach_each_other_on_every_rail_and_by_name(lab: Lab) -> None:
@@ -44,12 +25,7 @@ def test_nodes_reach_each_other_on_every_rail_and_by_name(lab: Lab) -> None:
 
 def test_a_rail_is_as_fast_as_planned_and_no_faster(lab: Lab) -> None:
     lab.boot("node-001", "node-002")
-    address = f"{lab.prefix}.16.18"
-    receive, send = (program.replace("RECEIVER", address) for program in (RECEIVER, SENDER))
-    receiver = f"systemd-run --quiet --collect python3 -c '{receive}'"
-    lab.ssh("node-002", f"sudo {receiver}")
-    measured = float(lab.ssh("node-001", f"sleep 0.5; python3 -c '{send}'"))
-    assert 0.6 * RATE_MBIT < measured < 1.1 * RATE_MBIT
+    assert 0.6 * RATE_MBIT < mbit(lab, 0, 1, 2) < 1.1 * RATE_MBIT
 
 
 def test_both_ends_of_every_rail_are_shaped_and_nothing_else_is(lab: Lab) -> None:

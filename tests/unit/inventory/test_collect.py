@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,21 @@ if TYPE_CHECKING:
     from tests.doubles.hall import Hall
 
 ONE, TWO, THREE, FOUR = (f"gpu-node-00{number}" for number in range(1, 5))
-LONG = 60
+LONG = 600
+
+
+class Then(list[str]):
+    """What was told; once something is, something happens."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        super().__init__()
+        self._act = act
+
+    def append(self, line: str) -> None:
+        super().append(line)
+        self._act()
+
+
 """Seconds; a test that waits so long has failed."""
 
 
@@ -78,11 +91,9 @@ def test_missing_folder_says_where_it_looked(hall: Hall) -> None:
 
 def test_waiting_ends_as_soon_as_all_keys_are_there(hall: Hall) -> None:
     hall.nodes = 4
-    boot = threading.Timer(0.6, hall.prints, [FOUR])
-    boot.start()
+    hall.told = Then(lambda: hall.prints(FOUR))
     started = time.monotonic()
     inventory = hall.inventory(wait_seconds=LONG)
-    boot.join()
     assert set(inventory.hosts) == {ONE, TWO, THREE, FOUR}
     assert time.monotonic() - started < LONG / 2
     assert hall.told == [f"waiting for the keys of 1 of 4 hosts, first {FOUR}"]
@@ -94,10 +105,8 @@ def test_waiting_lets_a_begun_block_end(hall: Hall) -> None:
     log = hall.consoles / f"{FOUR}.log"
     whole = log.read_text()
     log.write_text(whole[:-20])
-    boot = threading.Timer(0.6, log.write_text, [whole])
-    boot.start()
+    hall.told = Then(lambda: log.write_text(whole))
     inventory = hall.inventory(wait_seconds=LONG)
-    boot.join()
     assert FOUR in inventory.hosts
 
 
@@ -107,10 +116,8 @@ def test_waiting_prefers_the_keys_of_a_boot_that_is_under_way(hall: Hall) -> Non
     hall.prints(FOUR, seed="of the image before")
     log = hall.consoles / f"{FOUR}.log"
     log.write_text(log.read_text() + "-----BEGIN SSH HOST KEY KEYS-----\n")
-    boot = threading.Timer(0.6, hall.prints, [FOUR])
-    boot.start()
+    hall.told = Then(lambda: hall.prints(FOUR))
     inventory = hall.inventory(wait_seconds=LONG)
-    boot.join()
     assert inventory.hosts[FOUR].host_keys == (host_key(FOUR),)
 
 
