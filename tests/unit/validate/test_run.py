@@ -68,6 +68,15 @@ def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:
     run = load(validate(order, slurm, lambda _: None).folder)
     assert set(run.lost) == set(CLOUD)
     assert {name for step in run.steps for name in step.nodes} == set(HALL)
+    (over,) = [step for step in run.steps if step.check == "link"]
+    assert over.name == "link/wan/node-001+cnode-001", "its kernel may answer, so a black hole is told from a cut"
+
+
+def test_over_a_link_a_node_that_answers_slurm_is_asked_before_one_that_does_not(order: Order) -> None:
+    slurm = FakeSlurm({**dict.fromkeys((*HALL, *CLOUD), ("IDLE",)), "cnode-001": ("DOWN",)})
+    slurm.step = silent
+    run = load(validate(order, slurm, lambda _: None).folder)
+    assert "link/wan/node-001+cnode-002" in {step.name for step in run.steps}
 
 
 def test_a_link_is_asked_from_both_of_its_ends(order: Order) -> None:
