@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from rackwright.catalogue.model import Check
 from rackwright.verdict.accelerators import AcceleratorBandwidth
 from rackwright.verdict.bounded import Bounded
+from rackwright.verdict.curve import BandwidthCurve
 from rackwright.verdict.hashes import ResultHash
 from rackwright.verdict.model import Kind
 from rackwright.verdict.pairs import PairBandwidth
@@ -121,6 +122,7 @@ CRITERIA: tuple[Criterion, ...] = (
         good="every element of every collective between accelerators is right",
         bad="{count} collectives between accelerators gave wrong elements, one of them {value}",
     ),
+    BandwidthCurve(),
     AcceleratorBandwidth(Check.NCCL_TESTS),
     AcceleratorBandwidth(Check.NCCOM_TEST),
 )

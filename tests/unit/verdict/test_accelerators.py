@@ -12,6 +12,7 @@ from rackwright.validate.expectations import Expectation, Expectations, Key, Pro
 from rackwright.validate.measure import measure
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
 from rackwright.validate.published import of_accelerators, published
+from rackwright.verdict.curve import dips
 from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Value
 from tests.doubles import nccl
@@ -73,7 +74,10 @@ def _reason(text: str | None, nodes: int, expected: tuple[Expectation, ...]) -> 
 
 
 def _text(platform: str, nodes: int, share: float) -> str:
+    """Figures at their sizes, and two smaller sizes that make a curve of them."""
     figures = {size: gb_s * share for size, gb_s in _figures(platform, nodes).items()}
+    least = min(figures)
+    figures |= {least // 2: figures[least] * 0.98, least // 4: figures[least] * 0.95}
     return nccl.table(figures, nodes=nodes, accelerators=ACCELERATORS)
 
 
@@ -109,6 +113,29 @@ def test_wrong_elements_fail_whatever_the_speed() -> None:
     text = nccl.table(_figures("p5.48xlarge", 2), nodes=2, accelerators=ACCELERATORS, wrong=3)
     found = _reason(text, 2, _expected("p5.48xlarge", 2))
     assert (found.value, found.criterion) == (Value.FAIL, "accelerator-correct")
+
+
+def test_a_dip_fails_although_each_figure_is_reached() -> None:
+    figures = {**_figures("p5.48xlarge", 1), 2**31: 470.0, 2**32: 300.0, 2**33: 478.0}
+    found = _reason(nccl.table(figures, nodes=1, accelerators=8), 1, _expected("p5.48xlarge", 1))
+    assert (found.value, found.criterion) == (Value.FAIL, "accelerator-curve")
+    assert str(2**32) in found.cause
+
+
+def test_a_single_size_is_no_curve_and_does_not_pass() -> None:
+    figures = _figures("p5.48xlarge", 1)
+    found = _reason(nccl.table(figures, nodes=1, accelerators=8), 1, _expected("p5.48xlarge", 1))
+    assert (found.value, found.criterion) == (Value.NOT_RUN, "accelerator-curve")
+
+
+A100_MIB = (24.6, 39.0, 66.9, 92.3, 120.4, 156.3, 202.2, 203.7, 223.9, 225.7, 231.4)
+"""Mean of 729 nodes at 1 MiB to 1 GiB, GB/s (microsoft/superbench-results, NDmv4 v0.4)."""
+
+
+def test_the_curve_that_a_fleet_published_has_no_dip() -> None:
+    curve = {2 ** (20 + place): busbw for place, busbw in enumerate(A100_MIB)}
+    assert dips(curve) == ()
+    assert dips({**curve, 2**27: 140.0}) == (2**27,)
 
 
 def test_without_a_figure_nothing_passes() -> None:
