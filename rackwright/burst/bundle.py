@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PARTS = ("rackwright", "roles", "playbooks", "templates", "inventories")
+_PARTS = ("rackwright", "roles", "playbooks", "templates", "inventories/group_vars")
 _LEFT_OUT = ("rackwright/lab", "rackwright/cli", "rackwright/validate", "rackwright/verdict")
 """A controller has no use for them."""
 _MODE, _PROGRAM_MODE = 0o644, 0o755

@@ -76,6 +76,8 @@ class Worker:
     """Slot → instance that the roles have been through."""
     _trouble: dict[str, str] = field(default_factory=dict)
     """Slot → why it did not come up the last time."""
+    _told: dict[str, str] = field(default_factory=dict)
+    """Pool → why it cannot be worked on, as it was told last."""
     _launched: dict[str, float] = field(default_factory=dict)
 
     def turn(self) -> bool:
@@ -95,12 +97,20 @@ class Worker:
             for kind, slots in steps.items():
                 self._do(kind, pool, {slot: filling.get(slot, "") for slot in slots})
         except RackwrightError as error:
-            log.error("%s: %s %s: %s; %s", pool.ground.pool, error.code, error.message, error.got, error.hint)  # noqa: TRY400 (a cause, not a bug)
-            awaited = [slot for slot, node in nodes.items() if POWERING_UP in node.states]
-            self._trouble |= dict.fromkeys(awaited, f"{error.code} {error.message}: {error.got}")
+            self._tell(pool.ground.pool, nodes, error)
             return True
+        self._told.pop(pool.ground.pool, None)
         awaited = [slot for slot, node in nodes.items() if POWERING_UP in node.states or slot in filling]
         return bool(awaited or steps)
+
+    def _tell(self, pool: str, nodes: Mapping[str, SlurmNode], error: RackwrightError) -> None:
+        """Once, however often it is tried; and to each node that waits, as its reason if it comes to that."""
+        trouble = f"{error.code} {error.message}: {error.got}"
+        if self._told.get(pool) != trouble:
+            log.error("%s: %s; %s", pool, trouble, error.hint)
+        self._told[pool] = trouble
+        awaited = [slot for slot, node in nodes.items() if POWERING_UP in node.states]
+        self._trouble |= dict.fromkeys(awaited, trouble)
 
     def _steps(self, nodes: Mapping[str, SlurmNode], filling: Mapping[str, str]) -> dict[Step, list[str]]:
         found: dict[Step, list[str]] = defaultdict(list)

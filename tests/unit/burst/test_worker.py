@@ -128,13 +128,15 @@ def test_a_worker_that_was_restarted_launches_nothing_twice(site: Site) -> None:
     assert site.pool.launches() == 2
 
 
-def test_credentials_of_another_account_launch_nothing_and_are_the_reason(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+def test_credentials_that_are_not_known_launch_nothing_are_told_once_and_are_the_reason(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "NOBODY")
     site.slurm.states[SLOT] = POWERING_UP
     assert site.worker.turn()
+    assert site.worker.turn()
     assert site.instance() == ""
+    assert caplog.text.count("AWS002") == 1
     monkeypatch.undo()
     site.slurm.states[SLOT] = "DOWN+CLOUD+POWERED_DOWN"
     for name, value in site.pool.cloud.environment().items():
