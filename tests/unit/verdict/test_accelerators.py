@@ -11,13 +11,16 @@ from rackwright.catalogue.model import Check
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.measure import measure
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
+from rackwright.validate.parsers.table import parse
 from rackwright.validate.published import of_accelerators, published
 from rackwright.verdict.curve import dips
 from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Value
 from tests.doubles import nccl
+from tests.doubles.mutants import of_text
 
 if TYPE_CHECKING:
+    from rackwright.validate.model import Parsed
     from rackwright.verdict.model import Reason
 
 PUBLISHED = published()
@@ -171,3 +174,34 @@ def test_figures_are_of_platforms_of_the_catalogue_and_name_their_sources() -> N
 
 def test_no_figure_is_scaled_to_another_number_of_nodes() -> None:
     assert list(of_accelerators("p5.48xlarge", 3, 8)) == []
+
+
+def _says_the_same(parsed: Parsed, original: Parsed) -> bool:
+    """Whether each value is that of the original, within what figures of one row may differ."""
+    pairs = list(zip(parsed.readings, original.readings, strict=True))
+    return all(
+        one.context == other.context and float(one.value) == pytest.approx(float(other.value), rel=0.02)
+        for one, other in pairs
+    )
+
+
+def test_no_mutant_of_a_good_output_passes_unless_it_says_the_same() -> None:
+    expected, text = _expected("p5.48xlarge", 2), _text("p5.48xlarge", 2, 1)
+    original = parse(Tool.NCCL_TESTS, text)
+    passing = [
+        name
+        for name, mutant in of_text(text)
+        if _reason(mutant, 2, expected).value is Value.PASS
+        and not _says_the_same(parse(Tool.NCCL_TESTS, mutant), original)
+    ]
+    assert passing == []
+
+
+@pytest.mark.parametrize("share", [0.6, 0.85])
+def test_no_mutant_of_a_slow_output_passes(share: float) -> None:
+    expected = _expected("p5.48xlarge", 2)
+    assert [
+        name
+        for name, mutant in of_text(_text("p5.48xlarge", 2, share))
+        if _reason(mutant, 2, expected).value is Value.PASS
+    ] == []
