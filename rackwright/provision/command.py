@@ -8,6 +8,7 @@ one, at which the engine drops what it is doing.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -32,8 +33,7 @@ class Command(PulumiCommand):
     def __init__(self, engine: Path) -> None:
         """Args: engine: folder of `pulumi`; the SDK's own constructor wants one named ``bin``."""
         self.command = str(engine / "pulumi")
-        said = subprocess.run([self.command, "version"], capture_output=True, text=True, check=True).stdout
-        self.version = VersionInfo.parse(said.strip().removeprefix("v"))
+        self.version = _version(self.command)
         self.interrupted = False
         """Whether Ctrl-C came while it ran."""
 
@@ -83,6 +83,12 @@ class Command(PulumiCommand):
         if process.returncode:
             raise create_command_error(result)
         return result
+
+
+@functools.cache
+def _version(command: str) -> VersionInfo:
+    said = subprocess.run([command, "version"], capture_output=True, text=True, check=True).stdout
+    return VersionInfo.parse(said.strip().removeprefix("v"))
 
 
 def _end_session(leader: int) -> None:

@@ -20,7 +20,7 @@ from rackwright.provision.events import Watch, resources
 from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.onprem import busy
 from rackwright.provision.report import Report
-from rackwright.provision.stacks import exported, missing_input, open_stack
+from rackwright.provision.stacks import missing_input, open_stack, outputs_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,10 +97,11 @@ def _reconcile(operation: Operation, opened: Open, plan: Plan, watch: Watch) -> 
     error = _run(operation, opened, watch)
     report.changes = tuple(_made(operation, watch, report.held))
     report.resources = watch.resources
-    found = watch.sets if operation is Operation.PREVIEW else _settled(opened)
+    state = {} if operation is Operation.PREVIEW else _settled(opened)
+    found = watch.sets if operation is Operation.PREVIEW else list(sets(state))
     report.failures = (*watch.failures, *_failures(found))
     if operation is not Operation.PREVIEW:
-        _note_outputs(report, opened, found)
+        _note_outputs(report, state, found)
     if error is not None and not report.failures:
         log = _log(opened, operation, error)
         report.failures = (engine_errors.failure(str(opened.name), error, log),)
@@ -112,19 +113,19 @@ def _failures(found: Sets) -> Iterator[Failure]:
         yield from kind.failures(one)
 
 
-def _note_outputs(report: Report, opened: Open, found: Sets) -> None:
+def _note_outputs(report: Report, state: Mapping[str, Any], found: Sets) -> None:
     """Of sets from what was found, for a program that a failed set ends exports nothing."""
     if found:
         kind = found[0][0]
         models = [one for _, one in found]
-        report.outputs = kind.outputs(opened.name.site, models).model_dump(mode="json", by_alias=True)
+        report.outputs = kind.outputs(report.name.site, models).model_dump(mode="json", by_alias=True)
         standing = [kind.standing(one) for one in models]
         report.standing = (
             f"{sum(up for up, _ in standing)} of {sum(of for _, of in standing)} {kind.noun}s on"
         )
         report.orphans = {name: why for one in models for name, why in getattr(one, "orphans", {}).items()}
     else:
-        report.outputs = exported(opened)
+        report.outputs = outputs_in(state)
 
 
 def _held(plan: Plan, opened: Open) -> dict[str, str]:
@@ -189,12 +190,13 @@ def _destroy(opened: Open) -> Report:
 
 def _standing(opened: Open) -> list[Change]:
     """All that a destroy would take away, as changes: slots of sets, and the cloud's resources."""
-    slots = [change for kind, one in _settled(opened) for change in kind.changes(one, None)]
-    return [*slots, *resources(opened.stack.export_stack().deployment)]
+    state = _settled(opened)
+    slots = [change for kind, one in sets(state) for change in kind.changes(one, None)]
+    return [*slots, *resources(state)]
 
 
-def _settled(opened: Open) -> list[tuple[Kind[Any, Any], Model]]:
-    """Sets as the stack's state has them, after dropping what a killed engine left half said."""
+def _settled(opened: Open) -> Mapping[str, Any]:
+    """The stack's state, after dropping what a killed engine left half said."""
     exported_state = opened.stack.export_stack()
     state = exported_state.deployment or {}
     pending = state.get("pending_operations") or []
@@ -204,7 +206,7 @@ def _settled(opened: Open) -> list[tuple[Kind[Any, Any], Model]]:
         state = {**state, "pending_operations": kept}
         locks.release_dead(opened.folders.state, opened.name.project, opened.name.stack)
         opened.stack.import_stack(Deployment(version=exported_state.version, deployment=state))
-    return list(sets(state))
+    return state
 
 
 def _log(opened: Open, operation: Operation, error: CommandError) -> Path:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from pulumi.automation import CommandError, ConfigValue, LocalWorkspace, Stack, StackNotFoundError
+from pulumi.automation import (
+    CommandError,
+    ConfigValue,
+    LocalWorkspace,
+    Stack,
+    StackNotFoundError,
+    UpdateSummary,
+)
+from pulumi.automation._stack import StackInitMode
+from typing_extensions import override
 
 from rackwright import paths
 from rackwright.errors import UsageError
@@ -19,6 +30,8 @@ from rackwright.provision.provider import PACKAGE, SPEC_FOLDER, STATE_FOLDER
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from pulumi.automation import OutputMap
 
     from rackwright.canonical import Json
     from rackwright.plan.model import Plan
@@ -108,6 +121,23 @@ def chosen(plan: Plan, wanted: str) -> list[StackName]:
     return found
 
 
+class _Stack(Stack):
+    """One that the SDK does not ask for outputs and history after each operation.
+
+    Each of these questions starts the engine again, and nobody reads the answers: a `Report` is made
+    from events and from the exported state.
+    """
+
+    @override
+    def outputs(self) -> OutputMap:
+        return {}
+
+    @override
+    def info(self, show_secrets: bool = True) -> UpdateSummary | None:
+        del show_secrets
+        return UpdateSummary("", datetime.min.replace(tzinfo=UTC), "", {}, {}, "")
+
+
 @dataclass(frozen=True, slots=True)
 class Open:
     """A stack that exists, with the command that runs it."""
@@ -153,11 +183,11 @@ def open_stack(name: StackName, plan: Plan, folders: Folders) -> Open:
 
 def _selected(name: StackName, workspace: LocalWorkspace) -> Stack:
     try:
-        return Stack.select(name.stack, workspace)
+        return _Stack(name.stack, workspace, StackInitMode.SELECT)
     except StackNotFoundError:
         # Settings of a stack of that name that is gone hold the salt of its passphrase.
         name.settings.unlink(missing_ok=True)
-        return Stack.create(name.stack, workspace)
+        return _Stack(name.stack, workspace, StackInitMode.CREATE)
 
 
 def _configure(stack: Stack, settings: Path, wanted: Mapping[str, str]) -> None:
@@ -178,25 +208,28 @@ def _settings(name: StackName, folders: Folders) -> dict[str, str]:
 def missing_input(opened: Open) -> str:
     """The first input stack that was never up; empty where all were."""
     for project in opened.name.inputs:
-        if _exported(opened, project) is None:
+        if not _was_up(opened, project):
             return f"{project}/{opened.name.stack}"
     return ""
 
 
-def exported(opened: Open) -> Json:
-    """The one output object of a stack; None where it has none."""
-    return _exported(opened, opened.name.project)
-
-
-def _exported(opened: Open, project: str) -> Json:
-    """Of a stack of the same site; a program that failed has exported nothing."""
+def _was_up(opened: Open, project: str) -> bool:
+    """Whether a stack of the same site has outputs; a program that failed has exported nothing."""
+    question = ["stack", "output", "--json", "--stack", opened.name.stack]
     folder = opened.name.folder.parent / project
-    workspace = LocalWorkspace(
-        work_dir=str(folder), env_vars=opened.environment, pulumi_command=opened.command
-    )
     try:
-        found = workspace.stack_outputs(opened.name.stack).get(OUTPUTS)
+        said = opened.command.run(question, str(folder), opened.environment).stdout
     except StackNotFoundError:
-        return None
-    value: Json = found.value if found is not None else None
-    return value
+        return False
+    return OUTPUTS in json.loads(said)
+
+
+def outputs_in(deployment: Mapping[str, Any]) -> Json:
+    """The one output object of a stack, in its exported state; None where it has none."""
+    roots = (one for one in deployment.get("resources") or () if one["type"] == _ROOT)
+    outputs: Json = next((one.get("outputs", {}).get(OUTPUTS) for one in roots), None)
+    return outputs
+
+
+_ROOT = "pulumi:pulumi:Stack"
+"""Type of the resource that stands for a stack, and holds its outputs."""
