@@ -1,4 +1,4 @@
-"""`rackwright destroy`: forget what was brought up."""
+"""`rackwright destroy`: forget hosts that were brought up, and take away what is in clouds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from rackwright.cli import frame
 from rackwright.cli.deploy import consent, prepare, run
 from rackwright.provision.operate import Operation
+from rackwright.provision.stacks import zones
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +22,18 @@ if TYPE_CHECKING:
 @frame.stack_option
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(console: Console, spec: Path, *, stack: str, yes: bool) -> int:
-    """Forget SPEC's hosts: the engine's state of them goes, their power stays as it is."""
+    """Forget SPEC's hosts, whose power stays as it is, and take away what SPEC has in clouds."""
     prepared = prepare(spec, stack)
-    consent(f"forget {', '.join(map(str, prepared.stacks))}? (hosts are not powered off)", yes=yes)
+    in_clouds = zones(prepared.plan, prepared.stacks)
+    meaning = "; ".join(
+        told
+        for told, holds in (
+            ("hosts are forgotten, none is powered off", len(prepared.stacks) > len(in_clouds)),
+            ("what is in clouds is taken away, instances are terminated", bool(in_clouds)),
+        )
+        if holds
+    )
+    consent(f"destroy {', '.join(map(str, prepared.stacks))}? ({meaning})", yes=yes)
     prepared.write()
-    console.message("hosts are forgotten, none is powered off")
+    console.message(meaning)
     return run(Operation.DESTROY, prepared, console)
