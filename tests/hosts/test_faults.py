@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.lab import parts, processes
+from rackwright.lab import authority, bmc_config, cgroups, parts, processes
 from rackwright.lab.hosts import Hosts
 from rackwright.lab.netns import Namespace
 from rackwright.lab.protocol import Request, Verb, ask
@@ -237,6 +237,71 @@ def test_faults_outlive_labd_a_power_cycle_and_a_cable_made_anew(whole: Lab) -> 
         (RATE_MBIT, True)
     ] * 2
     assert len(before.splitlines()) == len(networks(whole).splitlines())
+
+
+SEVERAL = (
+    ("lossy-rail", "node-001/r0"),
+    ("slow-cpu", "node-001"),
+    ("hung-rank", "node-001"),
+    ("no-ssh", "node-001"),
+    ("clock-ahead", "node-002"),
+    ("full-disk", "node-002"),
+    ("database-down", "head-001"),
+    ("controller-killed", "head-001"),
+    ("bmc-password", "node-001"),
+    ("bmc-certificate", "node-002"),
+    ("bmc-silent", "head-001"),
+)
+BMC_FILES = (authority.KEY, authority.CERTIFICATE, bmc_config.PASSWORDS)
+ON_HOSTS = ("head-001", "node-001", "node-002")
+
+
+def traces(lab: Lab) -> list[object]:
+    """Files, rules, BMCs' files and limits; the size of disks in steps that a log does not reach."""
+    spaces = [Namespace(lab.places.netns(name)) for name in ("router", *ON_HOSTS)]
+    quotas = sorted((lab.places.cgroup, str(path), path.read_text()) for path in quota_files(lab))
+    return [
+        *(lab.ssh(slot, FILES) for slot in ON_HOSTS),
+        *(space.nft("list ruleset") for space in spaces),
+        *((lab.places.bmc(slot) / name).read_bytes() for slot in ON_HOSTS for name in BMC_FILES),
+        quotas,
+        [lab.ssh(slot, "df -m / | awk 'END {print $4 > 1000}'") for slot in ON_HOSTS],
+    ]
+
+
+def quota_files(lab: Lab) -> list[Path]:
+    names = ("cpu.cfs_quota_us", "cpu.max")
+    folders = cgroups.folders(f"{lab.places.cgroup}/node-001")
+    return [folder / name for folder in folders for name in names if (folder / name).exists()]
+
+
+def test_all_others_outlive_labd_too_and_leave_no_trace(whole: Lab) -> None:
+    whole.boot(*ON_HOSTS)
+    before = traces(whole)
+    for name, subject in SEVERAL:
+        ask(whole.places.socket, Request(Verb.PLANT, subject, name), WITHIN_S)
+    kill_labd(whole)
+    whole.up()
+    assert planted(whole) == list(SEVERAL)
+    assert any("25000" in path.read_text() for path in quota_files(whole))
+    assert whole.ssh("node-002", "df -m / | awk 'END {print $4 < 20}'") == "1"
+    assert int(whole.ssh("node-002", "date +%s")) > time.time() + 30
+    assert whole.redfish("node-001", password=whole.password("node-001")).status == 401
+    fault(whole, "clear")
+    assert traces(whole) == before
+
+
+def test_a_disk_with_an_error_takes_no_writes_until_it_is_checked(whole: Lab) -> None:
+    whole.boot("node-003")
+    boot = whole.boot_id("node-003")
+    fault(whole, "read-only-disk", "node-003")
+    whole.ssh("node-003", "touch /var/tmp/written", code=1)
+    assert planted(whole) == [("read-only-disk", "node-003")]
+    fault(whole, "clear")
+    assert planted(whole) == []
+    whole.wait("node-003", "on")
+    whole.ssh("node-003", "touch /var/tmp/written; rm /var/tmp/written")
+    assert whole.boot_id("node-003") != boot
 
 
 def test_planted_twice_is_one_fault_and_several_stand_side_by_side(whole: Lab) -> None:

@@ -55,9 +55,12 @@ class Broken(FilesFault):
         stage.hosts.run(planted.subject, "sh", "-c", script)
 
     def clear(self, stage: Stage, planted: Planted) -> None:
-        """Put back what was there, and start it."""
+        """Put back what was there, and start it where it starts at boot."""
         super().clear(stage, planted)
-        script = f"systemctl daemon-reload && systemctl reset-failed {self.unit}; systemctl start {self.unit}"
+        script = (
+            f"systemctl daemon-reload; systemctl reset-failed {self.unit};"
+            f" if systemctl is-enabled --quiet {self.unit}; then systemctl start {self.unit}; fi"
+        )
         stage.hosts.run(planted.subject, "sh", "-c", script)
 
 
