@@ -1,4 +1,4 @@
-"""One key of a file of Slurm in, what is wrong with it out."""
+"""One key of one of Slurm's files in, what is wrong with it out."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rackwright.cli.output import Console
 
 PLAN_FILE = "plan.json"
+PAGE_FILE = "plan.html"
 
 
 @frame.command(example="rackwright plan clusters/lab.yaml")
@@ -44,7 +45,10 @@ PLAN_FILE = "plan.json"
     help="Cables between switches may move, so that a fabric can grow or change; cables of nodes stay "
     "where its units are as they were.",
 )
-def command(console: Console, spec: Path, *, out: Path | None, old: Path | None, resize: bool) -> int:
+@click.option("--html", is_flag=True, help="Also write plan.html: racks with power, tiers, rails of a unit.")
+def command(  # noqa: PLR0913 (its options)
+    console: Console, spec: Path, *, out: Path | None, old: Path | None, resize: bool, html: bool
+) -> int:
     """Plan SPEC: allocate what is new, write the lock beside it and plan.json to the state folder.
 
     What the lock holds never moves. The same spec, catalogue and lock give the same bytes.
@@ -56,17 +60,22 @@ def command(console: Console, spec: Path, *, out: Path | None, old: Path | None,
         tell(finding_text(finding))
     refused = any(one.forbidden for one in changed)
     if not refused:
-        _write(cluster, out)
+        _write(cluster, out, html=html)
     summary = {**document(cluster), "diff": changes_json(changed)} if old else document(cluster)
     end = "refused: a forbidden change; nothing is written" if refused else text(cluster)
     console.result(summary, "\n".join([*(changes_text(changed) if old else ()), end]))
     return BAD if refused else GOOD
 
 
-def _write(cluster: Cluster, out: Path | None) -> None:
+def _write(cluster: Cluster, out: Path | None, *, html: bool) -> None:
     """The lock first: a plan without its lock would be one that `up` refuses."""
-    content = canonical.dumps(cluster.plan)
+    files = {PLAN_FILE: canonical.dumps(cluster.plan)}
+    if html:
+        from rackwright.render.plan_page import page  # noqa: PLC0415 (numpy, for who asks for the page)
+
+        files[PAGE_FILE] = page(cluster.plan)
     cluster.write_lock()
-    for folder in (paths.plan_file(cluster.plan.cluster.name).parent, out):
-        if folder is not None:
-            canonical.write_atomic(folder / PLAN_FILE, content)
+    folders = [paths.plan_file(cluster.plan.cluster.name).parent, *([out] if out else ())]
+    for folder in folders:
+        for name, content in files.items():
+            canonical.write_atomic(folder / name, content)
