@@ -70,8 +70,8 @@ def test_a_terminal_is_asked_and_no_is_an_answer(make_site: Callable[..., Site])
     assert _untouched(site)
 
 
-def _with_a_zone(spec: Path) -> None:
-    """Make the site a hybrid one."""
+def _with_a_file_system_in_a_zone(spec: Path) -> None:
+    """Make the site a hybrid one, with what a stack `aws-storage` would have to build."""
     values = json.loads(spec.read_text())
     values["sites"]["use2"] = {
         "kind": "aws",
@@ -90,6 +90,16 @@ def _with_a_zone(spec: Path) -> None:
     }
     values["images"]["debian"]["ami"] = "ami-0123456789abcdef0"
     values["fabrics"] = {"efa": {"kind": "efa"}}
+    values["storage"] = {
+        "fsx": {
+            "kind": "fsx-lustre",
+            "site": "use2",
+            "mount": "/fsx",
+            "capacity_gib": 38400,
+            "mbps_per_tib": 250,
+            "efa": True,
+        }
+    }
     spec.write_text(json.dumps(values))
 
 
@@ -97,14 +107,16 @@ def test_parts_that_nothing_can_build_yet_are_named_and_the_others_can_be_chosen
     make_site: Callable[..., Site],
 ) -> None:
     site = make_site()
-    _with_a_zone(site.spec)
+    _with_a_file_system_in_a_zone(site.spec)
     site.run("plan")
     for words in (("up", "--yes"), ("preview",)):
         done = site.run(*words, code=2)
         assert "UP001" in done.stderr
-        assert "use2" in done.stderr
-    other = site.run("up", "--yes", "--stack", "aws-network", code=2)
-    assert f"onprem/{site.stack_name}" in other.stderr
+        assert "storage.fsx: this release does not make FSx file systems" in done.stderr
+    for project in ("aws-storage", "aws-capacity"):
+        other = site.run("up", "--yes", "--stack", project, code=2)
+        assert "the plan has no such stack" in other.stderr
+        assert f"onprem/{site.stack_name}" in other.stderr
     assert _untouched(site)
     assert not (site.state / "engine").exists()
     assert not site.settings.exists()
