@@ -9,12 +9,12 @@ import socket
 import subprocess
 import time
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from rackwright.provision.onprem.reconcile import WORKERS
+from tests.doubles.processes import ENGINE, working_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,16 +28,7 @@ MORE_THAN_AT_ONCE = WORKERS + 16
 
 
 def _processes(site: Site, *, of: bytes) -> list[int]:
-    """Processes of `pulumi` or its plugins that work on this site."""
-    return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is(entry, site, of)]
-
-
-def _is(process: Path, site: Site, of: bytes) -> bool:
-    try:
-        line, told = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
-    except OSError:
-        return False
-    return of in line and f"PULUMI_HOME={site.state}/pulumi".encode() in told
+    return working_on(site.state, of=of)
 
 
 def _wait(condition: Callable[[], object], what: str) -> None:
@@ -75,7 +66,7 @@ def _cut_off(site: Site, cut: Cut) -> None:
     _wait(lambda: _on(site), "no host was powered on")
     if cut.command:
         os.kill(up.pid, cut.command)
-    for engine in _processes(site, of=b"/pulumi\0") if cut.engine else ():
+    for engine in _processes(site, of=ENGINE) if cut.engine else ():
         os.kill(engine, signal.SIGKILL)
     said, _ = up.communicate(timeout=120)
     assert up.returncode == cut.code, said
@@ -137,7 +128,7 @@ def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None
     _wait(lambda: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()), "the first up did not begin")
     second = site.run("up", "--yes", code=2)
     assert "UP003" in second.stderr
-    assert f"process {_processes(site, of=b'/pulumi' + bytes(1))[0]} of" in second.stderr
+    assert f"process {_processes(site, of=ENGINE)[0]} of" in second.stderr
     first.communicate(timeout=120)
     assert first.returncode == 0
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
