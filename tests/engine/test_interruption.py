@@ -123,12 +123,16 @@ def _end_language_hosts(site: Site) -> None:
 
 def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None:
     site = make_site()
-    site.slow_down(0.5)
+    site.slow_down(2)
     first = site.start("up", "--yes")
     _wait(lambda: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()), "the first up did not begin")
+    [engine] = _processes(site, of=ENGINE)
+    os.kill(engine, signal.SIGSTOP)  # however long the second takes, the first is at work
+    site.slow_down(0)
     second = site.run("up", "--yes", code=2)
+    os.kill(engine, signal.SIGCONT)
     assert "UP003" in second.stderr
-    assert f"process {_processes(site, of=ENGINE)[0]} of" in second.stderr
+    assert f"process {engine} of" in second.stderr
     first.communicate(timeout=120)
     assert first.returncode == 0
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
