@@ -103,6 +103,7 @@ class ReadOnlyDisk(Fault):
         mounted, disk = stage.hosts.machine(slot).disk_mount, str(stage.world.places.disk(slot))
         enter = ("nsenter", f"--mount=/proc/{pid}/ns/mnt")
         run(*enter, "mount", "-o", "remount,errors=remount-ro", mounted)
+        run(*enter, "sync", "--file-system", mounted)  # what was written before the error is not lost by it
         for device, file in parts.backing_files().items():
             if file == disk:
                 (_EXT4 / Path(device).name / "trigger_fs_error").write_text(f"lab fault {self.name}")
