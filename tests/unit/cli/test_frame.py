@@ -80,7 +80,7 @@ def test_examples_are_of_their_own_command_and_rackwright_takes_them(
         ("rackwright chek x.yaml", "no command chek"),
         ("rackwright check x.yaml --onlin", "No such option"),
         ('eval "$(rackwright env)" && true', "Missing argument 'SPEC'"),
-        ("true; rackwright lab fault slow-rails node-002 > x", "no command slow-rails"),
+        ("true; rackwright lab fault slow-rails node-002 > x", "no command lab fault slow-rails"),
         ("rackwright completion csh", "is not one of"),
     ],
 )
