@@ -29,7 +29,7 @@ test: setup ## all tests but the slow ones; ARGS goes to pytest
 
 test-slow: setup ## all tests
 	@$(BOOTSTRAP) setup-tests
-	@$(PYTEST) $(STREAMS) $(ARGS)
+	@$(PYTEST) --durations=20 $(ARGS)
 
 test-kernel: ## what only a real kernel shows
 	@$(BOOTSTRAP) test-kernel

@@ -82,7 +82,7 @@ class Bmc:
         self, path: str, body: object = None, login: Login | None = LOGIN
     ) -> tuple[int, dict[str, object]]:
         context = ssl.create_default_context(cadata=self.ca)
-        connection = http.client.HTTPSConnection(ADDRESS, self.port, timeout=30, context=context)
+        connection = http.client.HTTPSConnection(ADDRESS, self.port, timeout=120, context=context)
         headers = {"Content-Type": "application/json"}
         if login is not None:
             token = base64.b64encode(f"{login.user}:{login.password}".encode()).decode()
@@ -120,10 +120,10 @@ def bmc(places: Places, labd: Labd) -> Iterator[Bmc]:
 
 
 def _until_it_listens(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while True:
         try:
-            socket.create_connection((ADDRESS, port), timeout=5).close()
+            socket.create_connection((ADDRESS, port), timeout=60).close()
         except ConnectionRefusedError:
             assert process.poll() is None
             assert time.monotonic() < end
@@ -226,7 +226,7 @@ def test_a_port_that_is_taken_ends_it_with_a_reason(bmc: Bmc, places: Places) ->
     options = [*places.arguments(), "--slot=node-002"]
     done = subprocess.run(
         [sys.executable, "-I", "-m", bmc_config.MODULE, *options],
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 1
     assert "Address already in use" in done.stderr

@@ -89,7 +89,7 @@ def test_a_client_that_says_nothing_holds_up_nobody(daemon: subprocess.Popen[byt
 
 def test_a_second_one_ends_at_once(daemon: subprocess.Popen[bytes], places: Places) -> None:
     command = [sys.executable, "-I", "-m", labd.MODULE, *places.arguments()]
-    second = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    second = subprocess.run(command, capture_output=True, check=False, timeout=120)
     assert (second.returncode, second.stdout) == (labd.ALREADY_RUNS, b"")
     assert processes.read_pid_file(places.labd_pid) == processes.Process.of(daemon.pid)
 

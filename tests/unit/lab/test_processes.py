@@ -91,7 +91,7 @@ def test_what_holds_a_pid_file_runs_once_until_it_is_dead(tmp_path: Path) -> Non
         assert first.stdout is not None
         assert first.stdout.readline() == b"claimed\n"
         assert processes.read_pid_file(file) == Process.of(first.pid)
-        assert subprocess.run(command, check=False, timeout=30).returncode == 75
+        assert subprocess.run(command, check=False, timeout=120).returncode == 75
         assert processes.read_pid_file(file) == Process.of(first.pid)
         first.kill()
     assert processes.read_pid_file(file) is None

@@ -87,7 +87,7 @@ def emulated(tmp_path: Path) -> Iterator[Emulated]:
 
 
 def _listens(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < until:
         with socket.socket() as one:
             if one.connect_ex((ADDRESS, port)) == 0:
