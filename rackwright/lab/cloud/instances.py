@@ -5,6 +5,7 @@ Both do the same whether they run once or again: after a crash of labd whoever a
 
 from __future__ import annotations
 
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from itertools import count
 from threading import Lock
@@ -19,7 +20,7 @@ from rackwright.lab.model import CloudHost, Nic
 from rackwright.lab.protocol import LaunchRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import PurePosixPath
 
     from rackwright.lab.cloud.wire import Launch
@@ -37,10 +38,13 @@ class Instances:
         self._one_at_a_time = Lock()
 
     def now(self) -> tuple[Instance, ...]:
-        """All of them, with their power."""
-        return tuple(
-            instance(host, self._hosts.state(host.name)) for host in records.read_all(self._world.places)
-        )
+        """All of them, with their power; one that is terminated meanwhile is there, or is not."""
+        return tuple(self._with_power(records.read_all(self._world.places)))
+
+    def _with_power(self, hosts: Iterable[CloudHost]) -> Iterator[Instance]:
+        for host in hosts:
+            with suppress(KeyError):  # its record went after it was read
+                yield instance(host, self._hosts.state(host.name))
 
     def launch(self, wanted: Launch) -> Instance:
         """Make an instance and switch it on; one that has run stays as it is.

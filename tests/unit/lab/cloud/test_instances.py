@@ -200,3 +200,15 @@ def test_what_a_crash_left_is_told_from_what_is_an_instances(
     stray.touch()
     assert [line for line in stale.clear(cloud_world) if "ext4" in line] == [f"file {stray}"]
     assert kept.exists()
+
+
+def test_an_instance_that_goes_while_all_are_listed_is_not_there_and_hides_no_other(
+    instances: Instances, cloud_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = cloud.launch(1, PREFIX), cloud.launch(2, PREFIX)
+    instances.launch(first)
+    instances.launch(second)
+    listed = records.read_all(cloud_world.places)
+    instances.terminate(first.instance)
+    monkeypatch.setattr(records, "read_all", lambda _: listed)
+    assert [one.instance for one in instances.now()] == [second.instance]
