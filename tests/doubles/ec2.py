@@ -16,7 +16,7 @@ from rackwright.lab.aws.emulation import Faults, InstanceType, Machine, MachineR
 from rackwright.lab.aws.emulator import gate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from rackwright.lab.aws.gate import Gate
@@ -42,12 +42,16 @@ class Boxes:
         self.state: dict[str, str] = {}
         self.printed: dict[str, str] = {}
         self.refuse: MachineRefused | None = None
+        self.on_launch: Callable[[], object] | None = None
+        """Called while a launch is under way."""
 
     def launch(self, machine: Machine) -> None:
         if self.refuse:
             raise self.refuse
         self.launched.append(machine)
         self.state[machine.instance] = "booting"
+        if self.on_launch:
+            self.on_launch()
 
     def terminate(self, instance: str) -> None:
         self.terminated.append(instance)

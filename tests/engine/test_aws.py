@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import uuid
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -10,87 +13,145 @@ import pytest
 from moto.iam.models import iam_backends
 
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab.aws.emulation import Faults
 from rackwright.provision.places import engine
 from tests.doubles.ec2 import ACCOUNT, Cloud, served
+from tests.doubles.processes import ENGINE, working_on
 from tests.doubles.zone import PROJECTS, Zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+
+    from tests.doubles.site import Site
 
 pytestmark = pytest.mark.engine
+COMPUTE = ("--stack", "aws-compute")
 
 
-@pytest.fixture
-def make_zone(tmp_path: Path) -> Iterator[Callable[..., Zone]]:
-    """Planned zones; all of a zone goes at the end, its stack settings too."""
+@pytest.fixture(scope="module")
+def make_zone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Zone]]:
+    """Planned zones of one AWS, alone or beside a hall; all of a zone goes at the end, its settings too."""
     try:
         engine()
     except EnvironmentUnfit as error:
         pytest.skip(f"{error.message}: {error.hint}")
     with ExitStack() as opened:
-        cloud: Cloud = opened.enter_context(served(tmp_path))
+        cloud: Cloud = opened.enter_context(served(tmp_path_factory.mktemp("aws")))
 
-        def make(static: int = 2, burst: int = 1) -> Zone:
-            name = f"z{uuid.uuid4().hex[:8]}"
-            folder = tmp_path / name
-            folder.mkdir()
-            return opened.enter_context(Zone(folder, name, cloud, {"static": static, "burst": burst}))
+        def make(hall: Site | None = None) -> Zone:
+            name = hall.name if hall else f"z{uuid.uuid4().hex[:8]}"
+            folder = hall.folder if hall else tmp_path_factory.mktemp(name)
+            spec = json.loads(hall.spec.read_text()) if hall else {}
+            beside = {part: spec[part] for part in ("sites", "pools", "images") if hall}
+            return opened.enter_context(Zone(folder, name, cloud, {"static": 2, "burst": 1}, beside))
 
         yield make
+
+
+@pytest.fixture(scope="module")
+def _surrounded(make_zone: Callable[..., Zone]) -> Zone:
+    zone = make_zone()
+    for project in ("aws-network", "aws-access"):
+        zone.stacks("up", "--yes", "--stack", project)
+    return zone
+
+
+@pytest.fixture
+def surrounded(_surrounded: Zone) -> Iterator[Zone]:
+    """A zone of which all is up but its nodes; they are gone again after the test."""
+    yield _surrounded
+    _surrounded.cloud.faults = Faults()
+    _surrounded.cloud.boxes.on_launch = None
+    _surrounded.stacks("destroy", "--yes", *COMPUTE)
+    assert _surrounded.instances() == {}
 
 
 def _ids(zone: Zone) -> dict[str, str]:
     return {slot: one["InstanceId"] for slot, one in zone.instances().items()}
 
 
-def test_from_nothing_up_and_down_again_with_hands_in_between(make_zone: Callable[..., Zone]) -> None:
-    zone = make_zone()
-    # compute reads the others' outputs, so its preview is not run before them
-    preview = zone.stacks("preview", code=3)
+def _there(cloud: Cloud) -> dict[str, Any]:
+    """All that the cloud has, whoever made it."""
+    ec2 = cloud.client()
+    return {
+        "vpcs": {one["VpcId"] for one in ec2.describe_vpcs()["Vpcs"]},
+        "subnets": {one["SubnetId"] for one in ec2.describe_subnets()["Subnets"]},
+        "groups": {one["GroupId"] for one in ec2.describe_security_groups()["SecurityGroups"]},
+        "tables": {one["RouteTableId"] for one in ec2.describe_route_tables()["RouteTables"]},
+        "endpoints": {
+            one["VpcEndpointId"]
+            for one in ec2.describe_vpc_endpoints()["VpcEndpoints"]
+            if one["State"] != "deleted"
+        },
+        "interfaces": {
+            one["NetworkInterfaceId"] for one in ec2.describe_network_interfaces()["NetworkInterfaces"]
+        },
+        "templates": {one["LaunchTemplateId"] for one in ec2.describe_launch_templates()["LaunchTemplates"]},
+        "roles": set(iam_backends[ACCOUNT]["aws"].roles),
+        "profiles": set(iam_backends[ACCOUNT]["aws"].instance_profiles),
+        "machines": dict(cloud.boxes.state),
+    }
+
+
+def test_from_nothing_up_and_down_again_with_hands_in_between(
+    make_zone: Callable[..., Zone], make_site: Callable[..., Site]
+) -> None:
+    site = make_site(1)
+    zone = make_zone(site)
+    before = _there(zone.cloud)
+    # compute reads the others' outputs, so it has nothing to show, and nothing to stand in, before them
+    preview = zone.stacks("preview", *COMPUTE, code=3)
     assert preview["aws-compute"]["not_run"] == f"its input stack aws-network/{zone.stack} was never up"
-    assert zone.instances() == {}
+    refused = zone.stacks("up", "--yes", *COMPUTE, code=2)
+    assert refused["aws-compute"]["failures"][0]["code"] == "UP011"
+    assert _there(zone.cloud) == before
 
     up = zone.stacks("up", "--yes")
     assert {slot: one["PrivateIpAddress"] for slot, one in zone.instances().items()} == {
         "cnode-001": "10.64.0.16",
         "cnode-002": "10.64.0.17",
     }
+    assert site.hall.asked("On") == {"node-001": 1}
     outputs = up["aws-compute"]["outputs"]
     assert outputs["schema"] == "rackwright/stack-outputs/aws-compute/1"
     assert outputs["node_sets"]["cnode"]["nodes"]["cnode-003"]["state"] == "on-demand"
-    _look_into_the_state(zone)
+    assert up["aws-network"]["outputs"]["schema"] == "rackwright/stack-outputs/aws-network/1"
+    _look_into_the_state(zone, len(site.checkpoint()["resources"]))
 
     first = _ids(zone)
     again = zone.stacks("up", "--yes")
-    assert [again[project]["changes"] for project in PROJECTS] == [[], [], []]
-    assert all(set(again[project]["resources"]) == {"same"} for project in PROJECTS)
+    assert again.keys() == {*PROJECTS, "onprem"}
+    assert all(one["changes"] == [] and set(one["resources"]) == {"same"} for one in again.values())
     assert _ids(zone) == first
 
     zone.cloud.client().terminate_instances(InstanceIds=[first["cnode-002"]])
-    seen = zone.stacks("refresh", "--stack", f"aws-compute/{zone.stack}")["aws-compute"]
+    seen = zone.stacks("refresh", *COMPUTE)["aws-compute"]
     assert {"slot": "cnode-002", "field": "state", "before": "running", "after": "gone"} in seen["changes"]
-    refilled = zone.stacks("up", "--yes")["aws-compute"]
+    refilled = zone.stacks("up", "--yes", *COMPUTE)["aws-compute"]
     assert refilled["changes"] == [
         {"slot": "cnode-002", "field": "state", "before": "gone", "after": "running"}
     ]
     assert zone.instances()["cnode-002"]["PrivateIpAddress"] == "10.64.0.17"
     assert _ids(zone)["cnode-001"] == first["cnode-001"]
 
-    gone = zone.stacks("destroy", "--yes")
-    assert list(gone) == ["aws-compute", "aws-access", "aws-network"]
+    gone = zone.run("destroy", "--yes", "--stack", zone.stack, "--format", "json")
+    assert "instances are terminated" in gone.stderr
+    assert "hosts are forgotten" not in gone.stderr
+    assert [name.partition("/")[0] for name in json.loads(gone.stdout)["stacks"]] == [
+        "aws-compute",
+        "aws-access",
+        "aws-network",
+    ]
     assert zone.instances() == {}
-    client = zone.cloud.client()
-    assert [one for one in client.describe_vpcs()["Vpcs"] if not one["IsDefault"]] == []
-    assert client.describe_launch_templates()["LaunchTemplates"] == []
-    assert not iam_backends[ACCOUNT]["aws"].roles
-    assert zone.cloud.boxes.state == {}
+    assert _there(zone.cloud) == before
     assert all(zone.resources(project) == [] for project in PROJECTS)
+    assert site.bmc("node-001").power == "On"
+    assert site.checkpoint()["resources"]
 
 
-def _look_into_the_state(zone: Zone) -> None:
+def _look_into_the_state(zone: Zone, of_the_hall: int) -> None:
     found = {project: zone.resources(project) for project in PROJECTS}
-    assert sum(map(len, found.values())) == zone.planned()["totals"]["resources"]
+    assert sum(map(len, found.values())) + of_the_hall == zone.planned()["totals"]["resources"]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for one in [one for resources in found.values() for one in resources]:
         by_type.setdefault(one["type"], []).append(one)
@@ -135,18 +196,41 @@ def test_another_account_and_missing_or_foreign_credentials_are_refused_before_a
     assert not (zone.state / "engine").exists()
 
 
-def test_a_part_of_a_pool_without_capacity_is_named_and_comes_up_later(
-    make_zone: Callable[..., Zone],
-) -> None:
-    zone = make_zone(static=2, burst=0)
-    zone.room(1)
-    up = zone.stacks("up", "--yes", code=2)["aws-compute"]
+def test_a_part_of_a_pool_without_capacity_is_named_and_comes_up_later(surrounded: Zone) -> None:
+    surrounded.room(1)
+    up = surrounded.stacks("up", "--yes", *COMPUTE, code=2)["aws-compute"]
     [failure] = up["failures"]
     assert failure["code"] == "EC2001"
     assert "pool cnode, use1-az1, 1 of 2 not launched: InsufficientInstanceCapacity" in failure["cause"]
-    assert len(zone.instances()) == 1
-    kept = _ids(zone)
-    zone.room(9)
-    assert zone.stacks("up", "--yes")["aws-compute"]["failures"] == []
-    assert len(zone.instances()) == 2
-    assert _ids(zone).items() >= kept.items()
+    kept = _ids(surrounded)
+    assert len(kept) == 1
+    surrounded.room(9)
+    assert surrounded.stacks("up", "--yes", *COMPUTE)["aws-compute"]["failures"] == []
+    assert len(surrounded.instances()) == 2
+    assert _ids(surrounded).items() >= kept.items()
+
+
+def test_an_engine_killed_in_the_middle_of_a_launch_leaves_nothing_to_launch_twice_even_when_throttled(
+    surrounded: Zone,
+) -> None:
+    boxes = surrounded.cloud.boxes
+    before = len(boxes.launched)
+
+    def kill() -> None:
+        boxes.on_launch = None
+        for one in working_on(surrounded.state, of=ENGINE):
+            os.kill(one, signal.SIGKILL)
+
+    boxes.on_launch = kill
+    cut = surrounded.stacks("up", "--yes", *COMPUTE, code=2)["aws-compute"]
+    assert cut["failures"][0]["code"] == "PULUMI002"
+    there = _ids(surrounded)
+    assert there, "it was killed before anything was launched"
+    assert not any("NodeSet" in one["type"] for one in surrounded.resources("aws-compute"))
+
+    surrounded.cloud.faults = Faults(throttled_every=3)
+    again = surrounded.stacks("up", "--yes", *COMPUTE)["aws-compute"]
+    surrounded.cloud.faults = Faults()
+    assert again["failures"] == []
+    assert _ids(surrounded).items() >= there.items()
+    assert len(boxes.launched) - before == len(surrounded.instances()) == 2
