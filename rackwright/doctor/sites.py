@@ -15,6 +15,7 @@ from rackwright.doctor.machine import refused
 from rackwright.errors import EnvironmentUnfit, Failure, SubjectFailed
 from rackwright.inventory.collect import console_logs
 from rackwright.lack import Lack
+from rackwright.plan.model import OnpremSitePlan
 from rackwright.provision.aws.identity import require_account
 from rackwright.provision.onprem.failures import NO_LOGIN
 from rackwright.provision.onprem.reconcile import WORKERS
@@ -176,15 +177,18 @@ def _grouped(failures: Iterable[Failure]) -> Iterator[Lack]:
 
 def consoles(ground: Ground) -> Iterator[Lack]:
     """The folder that console servers write to is there: host keys are read from it."""
-    for name, logs in console_logs(ground.plan, ground.folders.spec).items():
-        if not logs.folder.is_dir():
+    folders = {name: logs.folder for name, logs in console_logs(ground.plan, ground.folders.spec).items()}
+    for name, site in ground.plan.sites.items():
+        if isinstance(site, OnpremSitePlan) and not folders[name].is_dir():
             yield Lack(
                 "DOC012",
                 "there is no folder of console logs: no host's key can be known",
-                "nothing" if not logs.folder.exists() else "no folder",
+                "nothing" if not folders[name].exists() else "no folder",
                 "a folder in which each host has a file of its name",
-                "mount what the console server writes here, before hosts are powered on",
-                where=f"sites.{name}.access.console_logs: {logs.folder}",
+                "mount what the console server writes here, before hosts are powered on; "
+                "a lab makes it at the first power-on",
+                blocks=not site.access.console_logs.startswith("state:"),
+                where=f"sites.{name}.access.console_logs: {folders[name]}",
             )
 
 

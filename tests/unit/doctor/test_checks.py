@@ -205,7 +205,14 @@ def _another_machine(site: Hybrid, ground: Ground, monkeypatch: pytest.MonkeyPat
     return ground
 
 
-def _no_console(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
+def _no_console(_: Hybrid, ground: Ground, __: pytest.MonkeyPatch) -> Ground:
+    hall = ground.plan.sites["hall"]
+    access = hall.access.model_copy(update={"console_logs": "/nowhere/conserver"})
+    sites = ground.plan.sites | {"hall": hall.model_copy(update={"access": access})}
+    return replace(ground, plan=ground.plan.model_copy(update={"sites": sites}))
+
+
+def _no_lab_console(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
     (site.state / "console").rmdir()
     return ground
 
@@ -238,8 +245,9 @@ PLANTED = (
     (_foreign_certificate, "bmcs", "BMC003", ""),
     (_another_machine, "bmcs", "IDENTITY001", "got serial S99999"),
     (_no_console, "consoles", "DOC012", "nothing"),
+    (_no_lab_console, "consoles", "DOC012", "nothing"),
 )
-WARNINGS = {_unbuilt, _dead_stack, _undelivered}
+WARNINGS = {_unbuilt, _dead_stack, _undelivered, _no_lab_console}
 
 
 @pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted[0].__name__.strip("_"))
