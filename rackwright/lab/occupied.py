@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rackwright.lab import processes
 from rackwright.lab.commands import run
-from rackwright.lack import Lack
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
+from rackwright.lack import Lack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

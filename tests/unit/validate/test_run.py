@@ -69,7 +69,7 @@ def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:
     assert set(run.lost) == set(CLOUD)
     assert {name for step in run.steps for name in step.nodes} == set(HALL)
     (over,) = [step for step in run.steps if step.check == "link"]
-    assert over.name == "link/wan/node-001+cnode-001", "its kernel may answer, so a black hole is told from a cut"
+    assert over.name == "link/wan/node-001+cnode-001", "its kernel answers: a black hole is told from a cut"
 
 
 def test_over_a_link_a_node_that_answers_slurm_is_asked_before_one_that_does_not(order: Order) -> None:
