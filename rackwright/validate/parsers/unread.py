@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -14,6 +15,7 @@ from rackwright.validate.parsers.core.unreadable import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+_ENDLESS = re.compile(r"[0-9]{60}")
 MOST_CHARACTERS = 16 * 2**20
 """Longer than any output of a tool here; what is longer is not read."""
 
@@ -53,6 +55,8 @@ def strict(read: Callable[[str], Iterable[Reading]]) -> Callable[[str], Parsed]:
             return unread.parsed
         except Unreadable as error:
             return Parsed(status=Completeness(error.kind), problem=error.problem)
+        except OverflowError:
+            return corrupt("a number is greater than any that is measured").parsed
         if not readings:
             return incomplete("nothing was measured").parsed
         return Parsed(status=Completeness.COMPLETE, readings=readings)
@@ -65,6 +69,8 @@ def _refuse_size(text: str) -> None:
         raise incomplete("the output is empty")
     if len(text) > MOST_CHARACTERS:
         raise corrupt(f"{len(text)} characters: longer than any output of this tool")
+    if _ENDLESS.search(text):
+        raise corrupt("a number of more digits than any that is measured")
 
 
 def object_of(text: str, what: str) -> dict[str, object]:

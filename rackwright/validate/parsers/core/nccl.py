@@ -21,6 +21,8 @@ _FACTOR_TOLERANCE = 0.001
 _ROUNDED = 0.0051
 """Half of the last digit of bandwidths, GB/s, and a little."""
 _NS = 1e3
+_LEAST_US = 1e-3
+"""No collective takes less."""
 _ALIGNMENT = 16
 """Bytes a rank to which some collectives cut a size."""
 _SHARED: Callable[[int], float] = lambda ranks: (ranks - 1) / ranks  # noqa: E731 (named for the table)
@@ -198,7 +200,7 @@ def _row(row: Row, ranks: int) -> None:
 
 
 def _same_size(row: Row, timing: Timing, what: str) -> None:
-    if not timing.time_us > 0:
+    if not timing.time_us > _LEAST_US:
         raise corrupt(f"{what} took no time")
     follows = row.size_bytes / timing.time_us / _NS
     rounding = follows * timing.time_error_us / timing.time_us

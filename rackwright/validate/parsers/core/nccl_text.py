@@ -47,7 +47,7 @@ _TIMES = frozenset({"time", "cputime"})
 _ITERATION = {"i_min": "(us)", "i_max": "(us)", "i_p99": "(us)", "i_cv%": "(%)"}
 _WRONG = frozenset({"#wrong", "error"})
 _LEADING = ("size", "count", "type", "redop", "root")
-_NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:e([+-]\d+))?")
+_NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:e([+-]\d\d))?")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 
 
