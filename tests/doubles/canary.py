@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 SAMPLE_S = 0.05
 
@@ -20,17 +20,18 @@ def make(name: str) -> str:
     return f"{name}-{secrets.token_hex(12)}/+ä"
 
 
-def forms(secret: str) -> dict[bytes, str]:
+def forms(secret: str | bytes) -> dict[bytes, str]:
     """Every way in which a secret could be written down."""
-    raw = secret.encode()
+    raw = secret.encode() if isinstance(secret, str) else secret
     found = {
         raw: "raw",
         raw.hex().encode(): "hex",
         raw.hex().upper().encode(): "hex",
         quote(secret, safe="").encode(): "URL-encoded",
         quote(secret).encode(): "URL-encoded",
-        secret.encode("unicode_escape"): "escaped",
     }
+    if isinstance(secret, str):
+        found[secret.encode("unicode_escape")] = "escaped"
     for before in range(3):
         found |= dict.fromkeys(_within_base64(raw, before), "base64")
     return found
@@ -47,10 +48,10 @@ class Search:
     """Where secrets turned up.
 
     Args:
-        wanted: name of each secret → its text.
+        wanted: name of each secret → its text, or a part of it that no other file has.
     """
 
-    def __init__(self, wanted: dict[str, str]) -> None:
+    def __init__(self, wanted: Mapping[str, str | bytes]) -> None:
         self._forms = {
             form: f"{name}, {how}" for name, text in wanted.items() for form, how in forms(text).items()
         }
