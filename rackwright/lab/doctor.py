@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import disks, occupied, parts, processes
+from rackwright.lab import disks, occupied, parts, processes, watches
 from rackwright.lab.commands import run
 from rackwright.lab.places import known
 from rackwright.lack import Lack
@@ -171,6 +171,7 @@ def wanted(world: World) -> Iterator[Lack]:
     yield from occupied.sockets(world)
     yield from _space(world)
     yield from _memory(world)
+    yield from _watches(world)
 
 
 def _space(world: World) -> Iterator[Lack]:
@@ -185,7 +186,7 @@ def _memory(world: World) -> Iterator[Lack]:
         return  # it has its memory
     lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
     free_mib = next(int(words[1]) // _KIB_PER_MIB for words in lines if words[0] == "MemAvailable:")
-    hosts = len(world.hosts) + sum(site.most_instances for site in world.cloud)
+    hosts = _hosts(world)
     needed_mib = _HOST_MIB * hosts + _REST_MIB
     if free_mib < needed_mib:
         yield Lack(
@@ -196,6 +197,26 @@ def _memory(world: World) -> Iterator[Lack]:
             hint="end something, or take a spec with fewer nodes",
             blocks=False,
         )
+
+
+def _watches(world: World) -> Iterator[Lack]:
+    if processes.read_pid_file(world.places.labd_pid) is not None:
+        return  # it has them
+    most, used, needed = watches.limit(), watches.used(), watches.PER_HOST * _hosts(world)
+    if used + needed > most:
+        yield Lack(
+            code="LAB115",
+            what="inotify instances are short: a host that gets none dies at boot",
+            got=f"fs.inotify.max_user_instances = {most}, {used} of them in use",
+            expected=f"{needed} more for {_hosts(world)} hosts",
+            hint=f"sysctl fs.inotify.max_user_instances={used + needed}, or take another lab down",
+            blocks=False,
+        )
+
+
+def _hosts(world: World) -> int:
+    """At most."""
+    return len(world.hosts) + sum(site.most_instances for site in world.cloud)
 
 
 def left_overs() -> Iterator[Lack]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 from collections import namedtuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import disks, doctor, occupied
+from rackwright.lab import disks, doctor, occupied, watches
 from rackwright.lab.commands import run
 from rackwright.lab.doctor import Ground
 from rackwright.lab.netns import Link, Namespace
@@ -142,6 +143,28 @@ def test_little_memory_is_told_and_blocks_nothing(world: World, tmp_path: Path) 
     lacks = [lack for lack in doctor.wanted(many) if lack.code == "LAB114"]
     assert [lack.blocks for lack in lacks] == [False]
     assert "for 40000 hosts" in lacks[0].expected
+
+
+def test_too_few_inotify_instances_are_told_and_block_nothing(
+    monkeypatch: pytest.MonkeyPatch, world: World
+) -> None:
+    monkeypatch.setattr(watches, "used", lambda: 100)
+    monkeypatch.setattr(watches, "limit", lambda: 128)
+    assert [lack.code for lack in doctor.wanted(world) if lack.code == "LAB115"] == []
+    monkeypatch.setattr(watches, "limit", lambda: 127)
+    (lack,) = [lack for lack in doctor.wanted(world) if lack.code == "LAB115"]
+    assert (lack.blocks, lack.expected) == (False, "28 more for 4 hosts")
+    assert lack.hint.startswith("sysctl fs.inotify.max_user_instances=128")
+
+
+def test_inotify_instances_of_root_are_counted() -> None:
+    before = watches.used()
+    handles = [ctypes.CDLL(None).inotify_init() for _ in range(50)]
+    try:
+        assert watches.used() - before > 25, "other processes of root come and go meanwhile"
+    finally:
+        for handle in handles:
+            os.close(handle)
 
 
 def test_all_that_is_wrong_is_one_error_and_notes_are_none(
