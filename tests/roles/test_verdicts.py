@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.doubles.fault_matrix import Group, groups
-from tests.roles.conftest import NODES, WITHIN_S
+from tests.roles.conftest import NODES, WITHIN_S, wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,8 @@ def good(site: Site) -> Iterator[Site]:
     site.await_idle()
     yield site
     clear(site)
+    # A slurmctld that is killed forgets what it had not written down: a job that was over runs on, to its limit.
+    wait(lambda: not site.user("scancel --me; squeue --me --noheader"), site.node_reasons)
     site.await_idle()
 
 
