@@ -42,7 +42,7 @@ def good(site: Site) -> Iterator[Site]:
     site.await_idle()
     yield site
     clear(site)
-    # A slurmctld that is killed forgets what it had not written down: a job that was over runs on, to its limit.
+    # A slurmctld that is killed forgets what it had not written down: a job that was over runs on.
     wait(lambda: not site.user("scancel --me; squeue --me --noheader"), site.node_reasons)
     site.await_idle()
 
