@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from _pytest.mark import ParameterSet
+
     from tests.roles.conftest import Site
 
 pytestmark = pytest.mark.lab
@@ -55,7 +57,13 @@ def clear(site: Site) -> None:
     site.lab.rackwright("lab", "fault", "clear", "--lab", site.lab.name)
 
 
-@pytest.mark.parametrize("group", groups("lab"), ids=lambda group: group.name)
+def _cases() -> list[ParameterSet]:
+    """Slow is what may not end well yet: see docs/faults.md on a slurmctld that is killed."""
+    slow = {"controller": [pytest.mark.slow]}
+    return [pytest.param(group, id=group.name, marks=slow.get(group.name, ())) for group in groups("lab")]
+
+
+@pytest.mark.parametrize("group", _cases())
 def test_each_fault_is_told_by_its_subject_and_cause(good: Site, tmp_path: Path, group: Group) -> None:
     for row in group.rows:
         plant(good, row.plant)
