@@ -26,6 +26,10 @@ SLURM_TIMEOUT_S = 10
 MIB = 1 << 20
 
 
+ASK_EVERY = 6
+"""Good checks until Slurm is asked again: a controller that was killed may have forgotten that it was told."""
+
+
 class Memory(NamedTuple):
     """What the last check left."""
 
@@ -33,6 +37,8 @@ class Memory(NamedTuple):
     """Checks in a row that found a fault."""
     drained: bool | None = None
     """Whether we drained the node; None where we do not know, as after a boot."""
+    calm: int = 0
+    """Good checks since Slurm was last asked."""
 
 
 def rail_faults(rails: dict[str, str]) -> list[str]:
@@ -127,11 +133,11 @@ def act(node: str, faults: list[str], needed: int) -> None:
     """Drain or undrain, and note it; what fails is tried again by the next check."""
     before = recall()
     strikes = min(before.strikes + 1, needed) if faults else 0
-    remember(before._replace(strikes=strikes))
+    remember(before._replace(strikes=strikes, calm=0 if faults else before.calm + 1))
     if strikes >= needed:
         drain(node, faults)
         remember(Memory(strikes, drained=True))
-    elif not faults and before.drained is not False:
+    elif not faults and (before.drained is not False or before.calm + 1 >= ASK_EVERY):
         undrain(node)
         remember(Memory(strikes, drained=False))
 

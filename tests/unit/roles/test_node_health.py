@@ -164,6 +164,16 @@ def test_it_undrains_what_it_drained(node: Node) -> None:
     assert node.calls == UNDRAIN
 
 
+def test_a_drain_that_a_killed_controller_brought_back_is_taken_back_again(node: Node) -> None:
+    node.check()
+    node.state("drained|rackwright: r1 (compute): no carrier")
+    for _ in range(node.module.ASK_EVERY - 1):
+        node.check()
+        assert node.calls == [], "Slurm is not asked by every check"
+    node.check()
+    assert node.calls == UNDRAIN
+
+
 def test_after_a_boot_it_takes_back_its_own_drain(node: Node) -> None:
     node.state("drained|rackwright: r1 (compute): no carrier")
     node.check()
