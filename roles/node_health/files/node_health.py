@@ -27,7 +27,7 @@ MIB = 1 << 20
 
 
 ASK_EVERY = 6
-"""Good checks until Slurm is asked again: a controller that was killed may have forgotten that it was told."""
+"""Good checks until Slurm is asked again: a controller once killed may have forgotten what it was told."""
 
 
 class Memory(NamedTuple):
