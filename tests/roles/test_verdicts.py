@@ -58,7 +58,7 @@ def clear(site: Site) -> None:
 
 
 def _cases() -> list[ParameterSet]:
-    """Slow is what may not end well yet: see docs/faults.md on a slurmctld that is killed."""
+    """Slow is what takes a minute to mend: see docs/faults.md on a slurmctld that is killed."""
     slow = {"controller": [pytest.mark.slow]}
     return [pytest.param(group, id=group.name, marks=slow.get(group.name, ())) for group in groups("lab")]
 
