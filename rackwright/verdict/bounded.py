@@ -40,11 +40,7 @@ class Bounded:
 
     def judge(self, evidence: Evidence) -> Iterator[Judgement]:
         """One judgement for each subject of which there are values."""
-        values: dict[Who, list[Measurement]] = {}
-        for measurement in evidence.select(self.check, self.measurement):
-            for subject in evidence.about(measurement, self.kind):
-                values.setdefault(subject, []).append(measurement)
-        for subject, found in values.items():
+        for subject, found in evidence.by_subject(self.check, self.measurement, self.kind).items():
             yield self._of(subject, found, evidence)
 
     def _of(self, subject: Who, found: list[Measurement], evidence: Evidence) -> Judgement:

@@ -47,11 +47,7 @@ class BandwidthCurve:
 
     def judge(self, evidence: Evidence) -> Iterator[Judgement]:
         """Each site of which there are values."""
-        values: dict[Who, list[Measurement]] = {}
-        for one in evidence.select(self.check, "busbw"):
-            for subject in evidence.about(one, self.kind):
-                values.setdefault(subject, []).append(one)
-        for subject, found in values.items():
+        for subject, found in evidence.by_subject(self.check, "busbw", self.kind).items():
             yield self._of(subject, found)
 
     def _of(self, subject: Who, found: list[Measurement]) -> Judgement:

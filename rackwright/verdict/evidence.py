@@ -82,6 +82,14 @@ class Evidence:
         """All values of a name that a check brought."""
         return [one for one in self._by_name.get(name, ()) if self.bounds.check(one) == check]
 
+    def by_subject(self, check: str, name: str, kind: Kind) -> dict[Who, list[Measurement]]:
+        """Subject of a kind → all values of a name that a check brought of it."""
+        found: dict[Who, list[Measurement]] = {}
+        for measurement in self.select(check, name):
+            for subject in self.about(measurement, kind):
+                found.setdefault(subject, []).append(measurement)
+        return found
+
     @cached_property
     def _by_name(self) -> Mapping[str, list[Measurement]]:
         found: dict[str, list[Measurement]] = {}

@@ -16,7 +16,8 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from rackwright.spec.base import Model
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.unread import agree, corrupt, incomplete, misfit, not_run, object_of, strict
+from rackwright.validate.parsers.core.unreadable import object_of
+from rackwright.validate.parsers.unread import agree, corrupt, incomplete, misfit, not_run, strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from rackwright.spec.base import Model
-from rackwright.validate.parsers.unread import corrupt, incomplete, misfit, not_run, object_of
+from rackwright.validate.parsers.core.unreadable import object_of
+from rackwright.validate.parsers.unread import corrupt, incomplete, misfit, not_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.unread import agree, corrupt, incomplete, not_run, object_of, strict
+from rackwright.validate.parsers.core.unreadable import object_of
+from rackwright.validate.parsers.unread import agree, corrupt, incomplete, not_run, strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

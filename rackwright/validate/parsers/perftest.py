@@ -11,7 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.unread import agree, corrupt, incomplete, object_of, strict
+from rackwright.validate.parsers.core.unreadable import object_of
+from rackwright.validate.parsers.unread import agree, corrupt, incomplete, strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from typing import TYPE_CHECKING
 
@@ -71,37 +70,6 @@ def _refuse_size(text: str) -> None:
         raise corrupt(f"{len(text)} characters: longer than any output of this tool")
     if _ENDLESS.search(text):
         raise corrupt("a number of more digits than any that is measured")
-
-
-def object_of(text: str, what: str) -> dict[str, object]:
-    """One JSON object whose keys stand once and whose numbers are numbers.
-
-    Raises:
-        Unread: incomplete where the text ends within the object, else corrupt.
-    """
-    try:
-        value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-        where = f"line {error.lineno}, column {error.colno}"
-        raise (incomplete if cut else corrupt)(f"{what}: {error.msg} at {where}") from None
-    except (ValueError, RecursionError) as error:
-        raise corrupt(f"{what}: {error}") from None
-    if not isinstance(value, dict):
-        raise corrupt(f"{what}: no JSON object")
-    return value
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
-        raise corrupt(f"the key {twice} stands twice")
-    return found
-
-
-def _no_number(constant: str) -> float:
-    raise corrupt(f"{constant} is no number")
 
 
 def misfit(error: ValidationError, what: str) -> Unread:

@@ -17,9 +17,9 @@ from rackwright.validate.parsers.core.unreadable import (
     a_text,
     an_object,
     corrupt,
-    document,
     incomplete,
     not_run,
+    object_of,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def read(text: str) -> Diagnosis:
     head, brace, _ = text.partition("{")
     if not brace:
         raise not_run(" ".join(head.split())[:200])
-    top = document(text[len(head) :])
+    top = object_of(text[len(head) :])
     roots = [name for name in _ROOTS if name in top]
     if len(roots) != 1:
         raise corrupt("the document is none of DCGM's that is known here")

@@ -19,8 +19,8 @@ from rackwright.validate.parsers.core.unreadable import (
     an_amount,
     an_object,
     corrupt,
-    document,
     incomplete,
+    object_of,
 )
 
 SCHEMAS = (1, 2, 3)
@@ -37,7 +37,7 @@ def read(text: str) -> Report:
     Raises:
         Unreadable: it is not.
     """
-    top = document(text)
+    top = object_of(text)
     version = top.get("version")
     if version not in SCHEMAS or isinstance(version, bool):
         raise corrupt(f"schema {version!r} of nccl-tests: none that is known here")

@@ -39,7 +39,7 @@ def not_run(problem: str) -> Unreadable:
     return Unreadable("not_run", problem)
 
 
-def document(text: str) -> Fields:
+def object_of(text: str, what: str = "document") -> Fields:
     """One JSON object whose keys stand once and whose numbers are numbers.
 
     Raises:
@@ -50,10 +50,10 @@ def document(text: str) -> Fields:
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
         where = f"line {error.lineno}, column {error.colno}"
-        raise (incomplete if cut else corrupt)(f"document: {error.msg} at {where}") from None
+        raise (incomplete if cut else corrupt)(f"{what}: {error.msg} at {where}") from None
     except (ValueError, RecursionError) as error:
-        raise corrupt(f"document: {error}") from None
-    return an_object(value, "document")
+        raise corrupt(f"{what}: {error}") from None
+    return an_object(value, what)
 
 
 def _once(pairs: list[tuple[str, object]]) -> Fields:
