@@ -266,6 +266,17 @@ class Check(StrEnum):
     """The lab's own program over MPI."""
     NCCL_TESTS = "nccl-tests"
     NCCOM_TEST = "nccom-test"
+    TRANSPORT = "transport"
+    """What NCCL's log says of each host: `network`, `provider`, `nics`, `gpudirect`, `nvls`."""
+    KERNEL_LOG = "kernel-log"
+    """`dmesg` of each node, sealed: `events`, and each of them (`rackwright.validate.model.Event`)."""
+    GPU_STATE = "gpu-state"
+    """`nvidia-smi` of each node."""
+    DCGM_DIAG = "dcgm-diag"
+    """`dcgm-diag` of each node: `status` of each test, with ``error_id`` and ``severity`` where it warns."""
+    COUNTERS = "counters"
+    """`counters` of each node: `growth` and `rate` of each counter, and `down`, the seconds in all that a
+    port had no link meanwhile."""
 
 
 Share = Annotated[float, Field(gt=0, le=1)]

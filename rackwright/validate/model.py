@@ -97,6 +97,21 @@ class Reading(Model):
     context: Context = Context()
 
 
+class Event(StrEnum):
+    """Name of a reading that is something a log tells of a device: its value is the code, as a text.
+
+    Parameters of its context: ``device`` (PCI address), ``at`` (the stamp as it was printed), ``at_s`` (the
+    same in seconds, on one clock for all events of an output), and where the event says so ``text``,
+    ``severity`` (``fatal`` or ``nonfatal``), ``unit`` (part of the device: GPC, TPC, SM) and ``link``.
+    ``boot`` counts the boots of a log that goes over several, from 0; without it there is one.
+    """
+
+    XID = "xid"
+    SXID = "sxid"
+    FALLEN_OFF_BUS = "fallen_off_bus"
+    """With or without an Xid; its value is the device."""
+
+
 class Measurement(Reading):
     """One value with where it was read."""
 
