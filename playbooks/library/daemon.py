@@ -50,6 +50,11 @@ did:
   description: started, restarted, reloaded, nothing; or that the unit's own conditions forbid it here.
   returned: always
   type: str
+drift:
+  description: In check mode, what is otherwise with the unit than it should be.
+  returned: in check mode
+  type: list
+  elements: dict
 """
 NOTES = Path("/run/rackwright/daemons")
 """Gone after a reboot, as the processes are."""
@@ -202,6 +207,19 @@ class Daemon:
         self.write_note()
         return changed, need
 
+    def drift(self, did: str) -> list[dict[str, str]]:
+        """What differs, where something would have to be done."""
+        runs = "runs with files that are others now" if did in ("restarted", "reloaded") else ""
+        state = f"{self.shown['ActiveState']}, {self.shown['UnitFileState'] or 'not installed'}"
+        return [
+            {
+                "kind": "unit",
+                "subject": self.name,
+                "intended": "active, enabled, with its files as they are",
+                "observed": runs or state,
+            }
+        ]
+
     def _forbidden(self) -> bool:
         """Whether systemd tried to start it, and a condition of the unit kept it from that."""
         tried = self.shown["ConditionTimestampMonotonic"] not in ("", "0")
@@ -224,7 +242,8 @@ def main() -> None:
             msg=f"{daemon.name} is not installed; hint: run converge with --tags install, or renew the image"
         )
     changed, did = daemon.converge()
-    module.exit_json(changed=changed, did=did)
+    told = {"drift": daemon.drift(did) if changed else []} if module.check_mode else {}
+    module.exit_json(changed=changed, did=did, **told)
 
 
 if __name__ == "__main__":

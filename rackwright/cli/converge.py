@@ -7,32 +7,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rackwright import canonical, paths
-from rackwright.burst import prepare
-from rackwright.cli import converge_text, frame
+from rackwright import paths
+from rackwright.cli import converge_text, converging, frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
-from rackwright.converge.limit import chosen
-from rackwright.converge.prepare import apart, munge_key
-from rackwright.converge.run import Asked, converge
+from rackwright.converge.run import converge
 from rackwright.converge.shard_run import BUDGET_PERCENT, Settings
-from rackwright.converge.shards import phases
 from rackwright.errors import Interrupted
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
-from rackwright.render.files import write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
     from rackwright.converge.model import ConvergeReport
-    from rackwright.inventory.model import Inventory
-    from rackwright.provision.aws.nodeset.model import Ground
-
-TAGS = "configure,validate"
-"""Packages come with the image."""
 
 
 @frame.command(example="rackwright converge clusters/lab.yaml\nrackwright converge clusters/lab.yaml --check")
@@ -43,7 +30,9 @@ TAGS = "configure,validate"
     metavar="HOSTS",
     help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
 )
-@click.option("--tags", default=TAGS, show_default=True, metavar="T", help="Only tasks of these tags.")
+@click.option(
+    "--tags", default=converging.TAGS, show_default=True, metavar="T", help="Only tasks of these tags."
+)
 @click.option("--check", is_flag=True, help="Change nothing; show what would change.")
 @click.option(
     "--failure-budget",
@@ -73,8 +62,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     folder = paths.converge(cluster.plan.cluster.name)
     with lock.held(folder):
         inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
-        asked = _asked(cluster, inventory, limit)
-        _write(cluster, inventory, console)
+        asked = converging.asked(cluster, inventory, limit)
+        converging.write(cluster, inventory, console)
         settings = Settings(
             folder=folder,
             inventory=paths.inventory(inventory.cluster),
@@ -82,50 +71,11 @@ def command(  # noqa: PLR0913 (one argument per option)
             tags=tuple(filter(None, tags.split(","))),
             check=check,
             forks=files.FORKS,
-            variables=_variables(asked),
+            variables=converging.variables(asked),
             budget_percent=budget,
         )
         report = converge(asked, settings, console.message, quiet=console.quiet)
     return _told(console, report)
-
-
-def _asked(cluster: Cluster, inventory: Inventory, limit: str) -> Asked:
-    hosts = chosen(inventory, limit)
-    return Asked(
-        cluster=inventory.cluster,
-        plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
-        phases=phases(inventory, hosts & inventory.hosts.keys()),
-        apart=apart(inventory, hosts),
-    )
-
-
-def _write(cluster: Cluster, inventory: Inventory, console: Console) -> None:
-    """Everything that roles read on the controller."""
-    name = cluster.plan.cluster.name
-    files.write(inventory, paths.inventory(name), paths.secrets(name) / "ssh_ed25519")
-    launched = {slot: host.address for slot, host in inventory.hosts.items()}
-    write_all(cluster.plan, paths.rendered(name), launched)
-    munge_key(paths.secrets(name))
-    if prepare.wanted(cluster.plan):
-        prepare.write(cluster.plan, inventory, _grounds(cluster), console.message)
-
-
-def _grounds(cluster: Cluster) -> Mapping[str, Ground]:
-    """Pool → its launch template and surroundings, as the engine has them."""
-    from rackwright.provision.places import Folders  # noqa: PLC0415 (the engine's SDK takes a second to load)
-    from rackwright.provision.standing import node_sets  # noqa: PLC0415 (as above)
-
-    state = paths.state(cluster.plan.cluster.name)
-    return node_sets(cluster.plan, Folders(spec=cluster.loaded.path.parent.resolve(), state=state))
-
-
-def _variables(asked: Asked) -> dict[str, str]:
-    return {
-        "rackwright_state": str(paths.state(asked.cluster)),
-        "rackwright_rendered": str(paths.rendered(asked.cluster)),
-        "rackwright_secrets": str(paths.secrets(asked.cluster)),
-        "rackwright_plan_sha256": asked.plan_sha256,
-    }
 
 
 def _told(console: Console, report: ConvergeReport) -> int:

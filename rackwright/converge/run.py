@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rackwright.converge import record, shard_run
 from rackwright.converge.events import TaskEvent, task_event
@@ -60,6 +60,7 @@ class _Run:
     show: Display
     log: record.EventLog
     ident: str
+    on_result: OnResult
     stopping: str = ""
     """Why no further task is begun anywhere; empty while all goes on."""
     active: dict[str, Shard] = field(default_factory=dict)
@@ -103,9 +104,10 @@ class _Run:
         event = task_event(raw, shard.name)
         if event is not None:
             self._count(event)
+            self.on_result(event, raw["event_data"].get("res"))
         elif raw.get("event") == "playbook_on_stats":
             self.tally.take_stats(raw["event_data"])
-        elif raw.get("event") == "runner_on_file_diff" and self.settings.check:
+        elif raw.get("event") == "runner_on_file_diff" and self.settings.check and self.on_result is nobody:
             self.show.diff(str(raw.get("stdout", "")))
 
     def _count(self, event: TaskEvent) -> None:
@@ -163,13 +165,23 @@ class _Run:
         return self.stopping or f"its runner ended with status {ending.status}"
 
 
+OnResult: TypeAlias = "Callable[[TaskEvent, object], None]"
 _OUT_OF_HOSTS = "the playbook ended early: it goes no further when a host of these fails"
 _HOSTS_FAILED = frozenset({2, 3, 4})
 """Exit statuses for failed and unreachable hosts (ansible-core, task_queue_manager)."""
 
 
+def nobody(event: TaskEvent, result: object) -> None:
+    """Take no result: it may hold a secret."""
+
+
 def converge(
-    asked: Asked, settings: Settings, tell: Callable[[str], None], *, quiet: bool = False
+    asked: Asked,
+    settings: Settings,
+    tell: Callable[[str], None],
+    *,
+    quiet: bool = False,
+    on_result: OnResult = nobody,
 ) -> ConvergeReport:
     """Converge hosts; whatever becomes of one, the others of its shard and all other shards go on.
 
@@ -180,6 +192,7 @@ def converge(
         settings: playbook, tags, places.
         tell: takes lines of progress.
         quiet: show none.
+        on_result: takes what each task returned, in the thread of its shard.
 
     Raises:
         OSError: the events or the report could not be written.
@@ -190,7 +203,8 @@ def converge(
     show = display(estimate, tell, quiet=quiet)
     try:
         with record.EventLog(settings.folder) as log:
-            run = _Run(asked, settings, tally, show, log, ident=f"{started:%Y%m%dT%H%M%S.%f}")
+            ident = f"{started:%Y%m%dT%H%M%S.%f}"
+            run = _Run(asked, settings, tally, show, log, ident=ident, on_result=on_result)
             with _signals_to(run):
                 for phase in asked.phases:
                     run.phase(phase)

@@ -150,7 +150,8 @@ def test_from_a_pull_request_to_the_night(runner: Runner) -> None:
     assert "2 of 2 hosts on" in Path(runner.environment["GITHUB_STEP_SUMMARY"]).read_text()
     done = [line.split()[0] for line in runner.commands.splitlines()]
     assert done == ["doctor", "up", "inventory", "converge"]
-    assert runner.run(night) == [0, 0]
+    assert runner.run(night) == [0, 0, 0]
+    assert "drift clusters/" in runner.commands
     assert "validate clusters/" in runner.commands
     assert runner.run(JOBS[3]) == [0]
     assert "no changes" in runner.commands, "the note"
@@ -164,9 +165,11 @@ def test_from_a_pull_request_to_the_night(runner: Runner) -> None:
         (JOBS[1], "doctor", 2),
         (JOBS[1], "up", 2),
         (JOBS[1], "converge", 3),
+        (JOBS[2], "drift", 1),
         (JOBS[2], "validate", 1),
         (JOBS[3], "preview", 3),
         (JOBS[4], "up", 2),
+        (JOBS[5], "drift", 1),
         (JOBS[5], "validate", 3),
     ],
     ids=lambda value: getattr(value, "name", None),

@@ -99,7 +99,16 @@ def test_it_is_enabled_and_started_once(unit: Unit) -> None:
 
 
 def test_check_mode_tells_and_does_nothing(unit: Unit) -> None:
-    assert unit.converge(check=True)["did"] == "started"
+    told = unit.converge(check=True)
+    assert told["did"] == "started"
+    assert told["drift"] == [
+        {
+            "kind": "unit",
+            "subject": "test.service",
+            "intended": "active, enabled, with its files as they are",
+            "observed": "inactive, disabled",
+        }
+    ]
     assert unit.calls == []
 
 

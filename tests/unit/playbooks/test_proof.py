@@ -67,3 +67,19 @@ def test_it_waits_for_what_may_take_a_while(library: Library, tmp_path: Path) ->
 def test_check_mode_asks_for_packages_only(library: Library) -> None:
     assert "failed" not in library.run("proof", check=True, commands={"bad": command("false")})
     assert library.run("proof", check=True, packages="slurmd")["failed"] is True
+
+
+def test_where_drift_is_looked_for_all_that_does_not_hold_is_told_and_nothing_fails(library: Library) -> None:
+    commands = {"good": command("echo", "yes"), "bad": command("echo", "no")}
+    answer = library.run("proof", drift=True, packages="munge\nslurmd\n", commands=commands)
+    assert "failed" not in answer
+    assert answer["drift"] == [
+        {
+            "kind": "package",
+            "subject": "slurmd",
+            "intended": "installed",
+            "observed": "not installed",
+            "hint": "run converge with --tags install, or renew the image this host was made from",
+        },
+        {"kind": "state", "subject": "bad", "intended": "^yes$", "observed": "no", "hint": "ask for it"},
+    ]
