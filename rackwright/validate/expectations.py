@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rackwright.spec.base import Model
-from rackwright.validate.model import Unit
+from rackwright.validate.model import Artefact, Unit
 
 SCHEMA: Literal["rackwright/expectations/1"] = "rackwright/expectations/1"
 
@@ -18,6 +18,8 @@ class Provenance(StrEnum):
 
     PLAN = "plan"
     """Computed from the plan: the rate a link is built for."""
+    LEARNED = "learned"
+    """Computed by `expect learn` from a fleet, whose evidence it names."""
     MEASURED = "measured"
     PUBLISHED = "published"
     VENDOR = "vendor"
@@ -32,7 +34,10 @@ class Key(Model):
     name: str
     """Of the measurement: ``busbw``."""
     check: str
+    platform: str | None = None
+    """Of the node, or of all nodes that took part."""
     collective: str | None = None
+    algorithm: str | None = None
     size_bytes: int | None = None
     fabric: str | None = None
     rails: int | None = None
@@ -40,20 +45,61 @@ class Key(Model):
     ranks: int | None = None
     """How many ranks took part."""
     link: str | None = None
+    pattern: str | None = None
+    """Data the tool worked on."""
+    parameters: dict[str, str | int | float] = {}
+    """Of the tool, each as it was read: ``{order: 768}``, ``{counter: symbol_error}``."""
+
+
+class Learned(Model):
+    """What a figure was computed from."""
+
+    subjects: Annotated[int, Field(ge=1)]
+    median: float
+    mad: float
+    """Median of the absolute deviations from the median."""
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    """Of the youngest run."""
+    values: dict[str, float]
+    """Subject → its value, the median of its own where it has several."""
+    evidence: tuple[Artefact, ...]
+    """Files that hold the values, by run folder and hash."""
 
 
 class Expectation(Model):
-    """A bound on one side."""
+    """A bound on one side, or the words that are right."""
 
     key: Key
     unit: Unit
     at_least: float | None = None
     at_most: float | None = None
+    one_of: tuple[str, ...] = ()
+    """For values that are words."""
     nominal: float
     """The figure the bound was derived from, in the same unit: the rate of the link."""
     provenance: Provenance
     source: str
     """In words, for the reader of a report: ``0.7 of the planned 100 Mbit/s``."""
+    learned: Learned | None = None
+
+    @model_validator(mode="after")
+    def _bounds_something(self) -> Self:
+        numbers = self.at_least is not None or self.at_most is not None
+        if numbers == bool(self.one_of):
+            msg = "an expectation has a bound, or the words that are right, and not both"
+            raise ValueError(msg)
+        return self
+
+
+class Ceiling(Model):
+    """Most bus bandwidth that any algorithm reaches on these machines, whatever anybody expects."""
+
+    check: str
+    collective: str
+    ranks: int | None = None
+    """None for any number."""
+    gb_s: float
+    source: str
 
 
 class Expectations(Model):
@@ -61,3 +107,5 @@ class Expectations(Model):
 
     schema_: Annotated[Literal["rackwright/expectations/1"], Field(alias="schema")] = SCHEMA
     expectations: tuple[Expectation, ...]
+    ceilings: tuple[Ceiling, ...] = ()
+    """No gate may be above them."""

@@ -255,6 +255,10 @@ class Run(Model):
     """Site → rack → slots of it that were asked for, sorted; nobody knows the racks of a cloud."""
     rails: tuple[Rail, ...]
     """All rail ports of those slots."""
+    platforms: dict[str, tuple[str, ...]] = {}
+    """Platform → slots of it that were asked for, sorted."""
+    images: dict[str, dict[str, str]] = {}
+    """Image of these slots → what the spec says is in it: kernel, driver, nccl."""
     checks: tuple[str, ...]
     """Checks that apply: each must be measured on every slot asked for."""
     not_applicable: dict[str, str] = {}

@@ -94,7 +94,9 @@ def unmeasured(  # noqa: PLR0913 (as judged)
 
 
 def bound_text(expectation: Expectation) -> str:
-    """``at least 75 mbit_s``."""
+    """``at least 75 mbit_s``, ``efa``."""
+    if expectation.one_of:
+        return " or ".join(expectation.one_of)
     sides = (("at least", expectation.at_least), ("at most", expectation.at_most))
     return " and ".join(f"{word} {bound:g} {expectation.unit}" for word, bound in sides if bound is not None)
 

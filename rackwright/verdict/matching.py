@@ -15,6 +15,7 @@ class Bounds:
         self._checks: Mapping[str, str] = {step.name: step.check for step in run.steps}
         ports = {(rail.fabric, rail.rail) for rail in run.rails}
         self._rails = {fabric: sum(1 for other, _ in ports if other == fabric) for fabric, _ in ports}
+        self._platform_of = {slot: name for name, slots in run.platforms.items() for slot in slots}
         self._by_name: dict[tuple[str, str], list[Expectation]] = {}
         for expectation in expectations:
             self._by_name.setdefault((expectation.key.check, expectation.key.name), []).append(expectation)
@@ -32,33 +33,45 @@ class Bounds:
     def fits(self, key: Key, measurement: Measurement) -> bool:
         """Whether a key is about a measurement of its name and check."""
         context = measurement.context
-        over = self._rails.get(context.fabric or "") if context.rail is None else 1
         asked = (
+            (key.platform, self.platform(measurement)),
             (key.collective, context.collective or ""),
+            (key.algorithm, context.algorithm or ""),
             (key.size_bytes, context.size_bytes),
             (key.fabric, context.fabric or ""),
-            (key.rails, over),
+            (key.rails, self.rails(measurement)),
             (key.ranks, context.ranks),
             (key.link, context.link or ""),
+            (key.pattern, context.pattern or ""),
+            *((value, context.parameters.get(name)) for name, value in key.parameters.items()),
         )
         return all(wanted is None or wanted == got for wanted, got in asked)
+
+    def rails(self, measurement: Measurement) -> int | None:
+        """How many rails a measurement went over; None where it is about no fabric."""
+        context = measurement.context
+        return self._rails.get(context.fabric or "") if context.rail is None else 1
+
+    def platform(self, measurement: Measurement) -> str:
+        """The one platform that a measurement is about; empty where there are several, or nobody knows."""
+        context = measurement.context
+        names = {self._platform_of.get(slot, "") for slot in (context.node, *context.nodes) if slot}
+        return names.pop() if len(names) == 1 else ""
 
 
 def _weight(expectation: Expectation) -> tuple[int, float]:
     """The most specific comes first; of equals the strictest."""
-    key = expectation.key
-    said = sum(
-        part is not None
-        for part in (key.collective, key.size_bytes, key.fabric, key.rails, key.ranks, key.link)
-    )
-    return said, expectation.at_least or 0.0
+    said = expectation.key.model_dump(exclude={"name", "check", "parameters"}, exclude_none=True)
+    return len(said) + len(expectation.key.parameters), expectation.at_least or 0.0
 
 
 def within(measurement: Measurement, expectation: Expectation) -> bool:
     """Whether a value is within its bound; of a value on both sides of nought, its distance from it."""
     value = measurement.value
-    if isinstance(value, str) or measurement.unit is not expectation.unit:
+    if measurement.unit is not expectation.unit:
         return False
+    if isinstance(value, str) or expectation.one_of:
+        return value in expectation.one_of
     least, most = expectation.at_least, expectation.at_most
     return (least is None or value >= least) and (most is None or abs(value) <= most)
 
