@@ -12,6 +12,7 @@ from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.verdict_text import answer
 from rackwright.converge.limit import chosen
+from rackwright.errors import UsageError
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
 from rackwright.validate import suite as suites
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
 @frame.command(
     example="rackwright validate clusters/lab.yaml\n"
-    "rackwright validate clusters/lab.yaml acceptance --limit node-[001-002]"
+    "rackwright validate clusters/lab.yaml acceptance --limit node-[001-002]\n"
+    "rackwright validate clusters/lab.yaml --resume runs/lab/2026-11-28T080000Z"
 )
 @click.argument("spec", type=frame.SPEC)
 @click.argument("suite", default="")
@@ -47,18 +49,33 @@ if TYPE_CHECKING:
     help="Folder of the run, empty or not there [default: runs/CLUSTER/START].",
 )
 @click.option(
+    "--resume",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Go on with the run of this folder, which was cut off: what is complete in it is not made again.",
+)
+@click.option(
     "--on-demand/--no-on-demand",
     default=None,
     help="Ask also for slots on demand, which Slurm launches for it [default: as the spec has it].",
 )
 def command(  # noqa: PLR0913 (one argument per option)
-    console: Console, spec: Path, *, suite: str, limit: str, out: Path | None, on_demand: bool | None
+    console: Console,
+    spec: Path,
+    *,
+    suite: str,
+    limit: str,
+    out: Path | None,
+    resume: Path | None,
+    on_demand: bool | None,
 ) -> int:
     """Validate the nodes of SPEC that run jobs by SUITE, or by the suite that the spec names.
 
     A Slurm job for each of their partitions has them; nodes with jobs are left alone. Raw output,
-    measurements, verdict and report are kept in the run's folder.
+    measurements, verdict and report are kept in the run's folder. A validation that was stopped or
+    killed goes on by the same command with --resume.
     """
+    _refuse_two_folders(out, resume)
     cluster = open_cluster(spec)
     cluster.refuse_stale()
     wanted = suites.load(suite or cluster.loaded.spec.validation.suite)
@@ -67,7 +84,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         on_demand = cluster.loaded.spec.validation.on_demand
     names = chosen(inventory, limit)
     whom = asked(cluster.plan, cluster.catalogue, inventory, names, on_demand=on_demand)
-    order = _order(cluster, whom, wanted, out)
+    order = _order(cluster, whom, wanted, resume or out, resume=resume is not None)
     folder = paths.inventory(inventory.cluster)
     files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
@@ -75,13 +92,29 @@ def command(  # noqa: PLR0913 (one argument per option)
     return answer(console, judge_folder(evidence.folder))
 
 
-def _order(cluster: Cluster, whom: Asked, wanted: suites.Suite, out: Path | None) -> Order:
+def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:
+    if out and resume:
+        raise UsageError(
+            "a run has one folder",
+            where="rackwright validate",
+            got=f"--out {out} and --resume {resume}",
+            expected="--out for a new run, or --resume for one that was cut off",
+        )
+
+
+def _order(
+    cluster: Cluster, whom: Asked, wanted: suites.Suite, folder: Path | None, *, resume: bool
+) -> Order:
     return Order(
         plan=cluster.plan,
         plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
         asked=whom,
         suite=wanted,
         expectations=expectations(cluster.plan, cluster.catalogue, whom.nodes),
-        folder=out.resolve() if out else None,
+        folder=folder.resolve() if folder else None,
         runs=paths.runs(cluster.plan.cluster.name),
+        resume=resume,
+        images={
+            name: image.model_dump(exclude_none=True) for name, image in cluster.loaded.spec.images.items()
+        },
     )

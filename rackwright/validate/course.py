@@ -21,7 +21,7 @@ from rackwright.validate.steps import Ground, batches
 from rackwright.validate.suite import Links, OfAll
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from pathlib import Path
 
     from rackwright.validate.asked import Asked, Node
@@ -36,6 +36,8 @@ STEPS_AT_ONCE = 64
 QUESTIONS_AT_ONCE = 32
 _LAUNCH_FAILED = "Task launch for StepId="
 """How srun (24.11) begins to say which node could not start a task, and why."""
+_AGAIN = "/again-"
+"""Before the number of a further try in a step's name."""
 _TAIL = 400
 """Characters of a message that are enough to know it by."""
 
@@ -98,11 +100,21 @@ class Course:
             ControllerLost: the controller went away; what was made until then is kept.
         """
         for check in self.checks:
-            done: Counter[str] = Counter()
+            done = made_before(check, self.evidence.run.steps, self.job.nodes)
             while not self._make(check, done):
                 pass
             if isinstance(check, Links):
                 self.dark = _dark_ports(self.evidence)
+
+    def is_made(self) -> bool:
+        """Whether the run has all steps already."""
+        self.dark = _dark_ports(self.evidence)
+        return all(
+            made_before(check, self.evidence.run.steps, self.job.nodes)[step.name] >= _tries(check)
+            for check in self.checks
+            for batch in batches(check, self.ground())
+            for step in batch
+        )
 
     def _make(self, check: AnyCheck, done: Counter[str]) -> bool:
         """Whether a check came to its end; else a step is to be made again, and the rest with what is left.
@@ -141,7 +153,7 @@ class Course:
         taken = {step.name for step in self.evidence.run.steps}
         named = []
         for planned in batch:
-            tries = (f"{planned.name}/again-{number}" for number in range(1, len(taken) + 2))
+            tries = (f"{planned.name}{_AGAIN}{number}" for number in range(1, len(taken) + 2))
             name = planned.name if planned.name not in taken else next(t for t in tries if t not in taken)
             named.append(replace(planned, name=name))
         return named
@@ -196,6 +208,18 @@ class Course:
             return f"did not run `true` within {within} s"
         told = _telling(answer.stderr)
         return f"did not run `true`: {told or answer.status}" if answer.status else ""
+
+
+def made_before(check: AnyCheck, steps: Iterable[Step], nodes: Collection[str]) -> Counter[str]:
+    """Tries of each step of a check that a run has already.
+
+    A step that is about a node which is no longer among those of the job was about another whole.
+    """
+    made: Counter[str] = Counter()
+    for step in steps:
+        if step.check == check.check and step.nodes and set(step.nodes) <= set(nodes):
+            made[step.name.partition(_AGAIN)[0]] += _counts(check, step)
+    return made
 
 
 def _tries(check: AnyCheck) -> int:

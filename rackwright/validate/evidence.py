@@ -1,25 +1,32 @@
-"""The run folder while a run goes on: raw output byte for byte, and `run.json` after every step.
+"""The run folder: raw output byte for byte, and `run.json` after every step, under a hash of its own.
 
 `run.json` is replaced in one step, after the files it names are written: whoever kills a validation
-loses the steps that were under way, and nothing else.
+loses the steps that were under way, and nothing else. It holds the hashes of all of them; its own
+stands in its key ``sha256``, so that no file of a run can change, or be cut, without being found.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
-from rackwright.errors import UsageError
+from rackwright.errors import EvidenceSpoiled, UsageError
+from rackwright.validate import documents
 from rackwright.validate.model import Artefact, Run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwright.validate.expectations import Expectations
     from rackwright.validate.model import Step
 
 RUN, EXPECTATIONS, RAW = "run.json", "expectations.json", "raw"
+_SEAL = "sha256"
 
 
 @dataclass
@@ -48,7 +55,7 @@ class Evidence:
                 where=str(folder),
                 got="files of another run",
                 expected="a folder that is empty, or not there",
-                hint="name another one with --out",
+                hint="name another one with --out, or go on with a run that was cut off with --resume",
             )
         canonical.write_atomic(folder / EXPECTATIONS, canonical.dumps(expectations))
         evidence = cls(folder, run.model_copy(update={"expectations": artefact(folder, EXPECTATIONS)}))
@@ -58,16 +65,20 @@ class Evidence:
     def write(self, **changed: object) -> None:
         """Write `run.json`, with these fields changed."""
         self.run = self.run.model_copy(update=changed)
-        canonical.write_atomic(self.folder / RUN, canonical.dumps(self.run))
+        canonical.write_atomic(self.folder / RUN, sealed(self.run))
 
     def add(self, step: Step) -> None:
         """Write a step that has ended."""
         self.write(steps=(*self.run.steps, step))
 
     def raw(self, step: str, stream: str) -> Path:
-        """File for the output of a step, its folder made."""
+        """File for the output of a step, its folder made.
+
+        One that is there is of a step that was cut off, and whoever made that may still write to it.
+        """
         path = self.folder / RAW / f"{step}.{stream}"
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
         return path
 
     def kept(self, path: Path) -> Artefact:
@@ -76,16 +87,82 @@ class Evidence:
 
 
 def artefact(folder: Path, name: str) -> Artefact:
-    """A file with its hash as it is now."""
+    """A file with its hash as it is now, once it is on the disk."""
     with (folder / name).open("rb") as file:
+        os.fsync(file.fileno())
         return Artefact(path=name, sha256=hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def sealed(run: Run) -> str:
+    """The text of `run.json`."""
+    plain = run.model_dump(mode="json", by_alias=True)
+    return canonical.dumps({**plain, _SEAL: canonical.sha256(canonical.dumps(plain))})
 
 
 def load(folder: Path) -> Run:
     """A run as it was written last.
 
     Raises:
-        OSError: there is no `run.json`.
-        ValueError: it is no run of this release.
+        UsageError: there is no `run.json`, or it is no run of this release.
+        EvidenceSpoiled: it is not as it was written.
     """
-    return Run.model_validate_json((folder / RUN).read_text(encoding="utf-8"))
+    path = folder / RUN
+    text = documents.text_of(path, "RUN001", "a run folder has the file that `rackwright validate` wrote")
+    try:
+        plain = json.loads(text)
+    except ValueError:
+        plain = None
+    if not isinstance(plain, dict):
+        return documents.parsed(Run, text, path, "RUN001")
+    seal = plain.pop(_SEAL, None)
+    found = canonical.sha256(canonical.dumps(plain))
+    if seal is not None and seal != found:
+        raise spoiled(path, f"content of SHA-256 {found}", f"SHA-256 {seal}, as its own last writer says")
+    run = documents.parsed(Run, canonical.dumps(plain), path, "RUN001")
+    if seal is None:
+        raise spoiled(path, f"no key {_SEAL}", "the hash of all else in it")
+    return run
+
+
+def artefacts(run: Run) -> Iterator[Artefact]:
+    """All files that a run names."""
+    yield run.expectations
+    for step in run.steps:
+        yield from (one for one in (step.stdout, step.stderr) if one is not None)
+
+
+def verified(folder: Path, kept: Artefact) -> str:
+    """Text of a file that is what it was; bytes that are no UTF-8 are replaced, which no parser takes.
+
+    Raises:
+        EvidenceSpoiled: it is missing, lies elsewhere, or is not as it was.
+    """
+    path = _inside(folder, kept)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise spoiled(path, error.strerror or str(error), "the file that run.json names") from None
+    found = canonical.sha256(raw)
+    if found != kept.sha256:
+        raise spoiled(path, f"SHA-256 {found}", f"SHA-256 {kept.sha256}, as when it was measured")
+    return raw.decode("utf-8", errors="replace")
+
+
+def _inside(folder: Path, kept: Artefact) -> Path:
+    """The file, which must lie in the folder."""
+    parts = PurePosixPath(kept.path)
+    path = folder / parts
+    if parts.is_absolute() or ".." in parts.parts or not path.resolve().is_relative_to(folder.resolve()):
+        raise spoiled(folder / RUN, kept.path, "paths within the folder of the run")
+    return path
+
+
+def spoiled(path: Path, got: str, expected: str) -> EvidenceSpoiled:
+    """A file of a run that is not what it was."""
+    return EvidenceSpoiled(
+        "evidence of this run is missing or was changed; nothing of it is judged",
+        where=str(path),
+        got=got,
+        expected=expected,
+        hint="judge an untouched copy of the folder, or validate again",
+    )

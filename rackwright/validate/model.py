@@ -242,23 +242,27 @@ class Run(Model):
     schema_: Annotated[Literal["rackwright/run/1"], Field(alias="schema")] = RUN_SCHEMA
     cluster: str
     suite: str
+    suite_sha256: str = ""
+    """Of its canonical text; empty where nobody wrote it down."""
     plan_sha256: Sha256
     started: str
     """RFC 3339, UTC."""
     finished: str | None = None
     """None while it runs, and after it was interrupted."""
+    resumed: tuple[str, ...] = ()
+    """When it went on after it had been cut off; RFC 3339, UTC."""
     sites: dict[str, tuple[str, ...]]
     """Site → slots of it that were asked for, sorted."""
     site_kinds: dict[str, Literal["onprem", "aws"]] = {}
     """Site → its kind, which decides what a person can do about a fault."""
-    racks: dict[str, dict[str, tuple[str, ...]]] = {}
-    """Site → rack → slots of it that were asked for, sorted; nobody knows the racks of a cloud."""
-    rails: tuple[Rail, ...]
-    """All rail ports of those slots."""
     platforms: dict[str, tuple[str, ...]] = {}
     """Platform → slots of it that were asked for, sorted."""
     images: dict[str, dict[str, str]] = {}
     """Image of these slots → what the spec says is in it: kernel, driver, nccl."""
+    racks: dict[str, dict[str, tuple[str, ...]]] = {}
+    """Site → rack → slots of it that were asked for, sorted; nobody knows the racks of a cloud."""
+    rails: tuple[Rail, ...]
+    """All rail ports of those slots."""
     checks: tuple[str, ...]
     """Checks that apply: each must be measured on every slot asked for."""
     not_applicable: dict[str, str] = {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from rackwright import canonical
 from rackwright.catalogue.model import Check
 from rackwright.errors import Interrupted
 from rackwright.plan.model import AwsSitePlan
@@ -14,13 +15,14 @@ from rackwright.validate.allocation import Wish, allocated, minutes, release
 from rackwright.validate.course import Course, Job
 from rackwright.validate.evidence import Evidence
 from rackwright.validate.model import Artefact, Rail, Run
+from rackwright.validate.resume import alone_in, cut_off, taken_up
 from rackwright.validate.steps import Ground, batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from rackwright.plan.model import Plan
+    from rackwright.plan.model import Plan, PoolPlan
     from rackwright.validate.allocation import Allocation
     from rackwright.validate.asked import Asked, Part
     from rackwright.validate.expectations import Expectations
@@ -44,6 +46,8 @@ class Order:
         expectations: what the plan lets one expect of these nodes.
         folder: of the run; None for a new one below `runs`.
         runs: folder of all runs of the cluster.
+        images: image → what the spec says is in it.
+        resume: go on with the run of `folder`.
     """
 
     plan: Plan
@@ -53,6 +57,8 @@ class Order:
     expectations: Expectations
     folder: Path | None
     runs: Path
+    images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    resume: bool = False
 
     @property
     def checks(self) -> tuple[AnyCheck, ...]:
@@ -98,42 +104,67 @@ def estimate(order: Order, names: Iterable[str]) -> Estimate:
 
 
 def validate(order: Order, controller: Controller, tell: Callable[[str], None]) -> Evidence:
-    """Make the suite on all nodes that can be had.
+    """Make the suite on all nodes that can be had; of a run that is resumed, what it does not have yet.
 
     Raises:
         EnvironmentUnfit: Slurm does not answer; nothing was written.
         ControllerLost: it went away on the way; the run folder holds what was made until then.
         UsageError: the folder holds another run.
+        EvidenceSpoiled: what is there of a run that is to go on is not as it was.
         Interrupted: by a signal, within `stoppable`.
     """
     slurm.nodes(controller)  # before a folder is made: nobody wants an empty one
     now = datetime.now(UTC)
+    wanted = _run(order, now)
+    _tell_of_cut_off(order, wanted, tell)
     folder = order.folder or order.runs / now.strftime(_STAMP)
-    evidence = Evidence.begin(folder, _run(order, now), order.expectations)
-    parts = {part: _to_measure(order, part) for part in order.asked.parts}
-    _announce(order, list(parts.values()), folder, tell)
+    if not order.resume:
+        folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder):
+        if order.resume:
+            evidence = taken_up(folder, wanted, _rfc3339(now))
+        else:
+            evidence = Evidence.begin(folder, wanted, order.expectations)
+        _make_parts(order, evidence, controller, tell)
+        evidence.write(finished=_rfc3339(datetime.now(UTC)))
+    return evidence
+
+
+def _tell_of_cut_off(order: Order, wanted: Run, tell: Callable[[str], None]) -> None:
+    """Say which run could be gone on with, to who begins another one."""
+    there = None if order.folder else cut_off(order.runs, wanted)
+    if there:
+        folder, run = there
+        tell(f"{folder} was cut off after {len(run.steps)} steps: `--resume {folder}` would go on with it")
+
+
+def _make_parts(
+    order: Order, evidence: Evidence, controller: Controller, tell: Callable[[str], None]
+) -> None:
+    parts = {part: _to_measure(order, part, evidence.run) for part in order.asked.parts}
+    _announce(order, list(parts.values()), evidence, tell)
     try:
         for part, names in parts.items():
             _measure(order, part, names, evidence, controller=controller, tell=tell)
     except KeyboardInterrupt:
         raise _stopped(evidence) from None
-    evidence.write(finished=_rfc3339(datetime.now(UTC)))
-    return evidence
 
 
-def _to_measure(order: Order, part: Part) -> list[str]:
+def _to_measure(order: Order, part: Part, run: Run) -> list[str]:
     """Nodes of a part of which nothing speaks against a job."""
-    left = {node.name for node in order.asked.without(order.gone)}
+    left = {node.name for node in order.asked.without({*order.gone, *run.held, *run.lost})}
     return [name for name in part.nodes if name in left]
 
 
-def _announce(order: Order, parts: list[list[str]], folder: Path, tell: Callable[[str], None]) -> None:
+def _announce(order: Order, parts: list[list[str]], evidence: Evidence, tell: Callable[[str], None]) -> None:
     expected = [estimate(order, names) for names in parts]
     tell(
         f"{order.suite.name}: about {sum(one.about_s for one in expected):.0f} s for "
         f"{sum(one.steps for one in expected)} steps on {sum(map(len, parts))} of "
-        f"{len(order.asked.nodes)} nodes; evidence in {folder}"
+        f"{len(order.asked.nodes)} nodes; evidence in {evidence.folder}"
     )
+    if evidence.run.resumed:
+        tell(f"{len(evidence.run.steps)} steps are there from before {evidence.run.resumed[-1]}")
 
 
 def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
@@ -146,6 +177,12 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
     tell: Callable[[str], None],
 ) -> None:
     """Have a job on the nodes of a part, and make the suite in it."""
+
+    def course(job: Job) -> Course:
+        return Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
+
+    if evidence.run.resumed and course(Job(0, tuple(names), lambda: None)).is_made():
+        return
     wish = Wish(
         name=f"rackwright-{order.suite.name}-{part.partition}-{evidence.folder.name}",
         partition=part.partition,
@@ -153,11 +190,13 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
         most_minutes=minutes(estimate(order, names).longest_s + part.launched_within_s, part.most_hours),
         on_demand=part.on_demand,
     )
+    if evidence.run.resumed:
+        release(controller, wish.name)  # who was killed could not
     with allocated(controller, wish, names) as allocation:
         _note(order, evidence, allocation, tell)
         if allocation.job is not None:
             job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
-            _make(Course(order.asked, order.checks, order.suite, controller, job, evidence, tell))
+            _make(course(job))
 
 
 def _stopped(evidence: Evidence) -> Interrupted:
@@ -165,7 +204,8 @@ def _stopped(evidence: Evidence) -> Interrupted:
         "stopped: the job is cancelled, and what was measured until then is kept",
         where=str(evidence.folder),
         got=f"{len(evidence.run.steps)} steps that have ended",
-        hint=f"`rackwright judge {evidence.folder}` tells of those; the same command begins anew",
+        hint=f"the same command with `--resume {evidence.folder}` goes on from there; "
+        f"`rackwright judge {evidence.folder}` tells of what there is",
     )
 
 
@@ -197,6 +237,7 @@ def _run(order: Order, now: datetime) -> Run:
     return Run(
         cluster=order.plan.cluster.name,
         suite=order.suite.name,
+        suite_sha256=canonical.sha256(canonical.dumps(order.suite)),
         plan_sha256=order.plan_sha256,
         started=_rfc3339(now),
         sites={site: tuple(sorted(names)) for site, names in sorted(sites.items())},
@@ -204,6 +245,8 @@ def _run(order: Order, now: datetime) -> Run:
             site: "aws" if isinstance(order.plan.sites[site], AwsSitePlan) else "onprem" for site in sites
         },
         racks=_racks(order),
+        platforms=_slots_by(order, lambda pool: pool.platform),
+        images={name: dict(order.images.get(name, {})) for name in _slots_by(order, lambda pool: pool.image)},
         rails=tuple(
             Rail(node=node.name, fabric=port.fabric, rail=port.rail, interface=port.interface)
             for node in nodes
@@ -216,6 +259,16 @@ def _run(order: Order, now: datetime) -> Run:
         missing=dict(order.asked.missing),
         expectations=_TO_BE_WRITTEN,
     )
+
+
+def _slots_by(order: Order, of: Callable[[PoolPlan], str]) -> dict[str, tuple[str, ...]]:
+    """What a pool has of a kind → its slots that are asked for."""
+    found: dict[str, list[str]] = {}
+    for pool in order.plan.pools.values():
+        names = [name for name in pool.slots if name in order.asked.nodes]
+        if names:
+            found.setdefault(of(pool), []).extend(names)
+    return {name: tuple(sorted(slots)) for name, slots in sorted(found.items())}
 
 
 def _racks(order: Order) -> dict[str, dict[str, tuple[str, ...]]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rackwright import canonical
+from rackwright.validate import evidence
 from rackwright.validate.busbw import COLLECTIVES, factor
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.measure import measure
@@ -78,14 +79,14 @@ def build(folder: Path, world: World | str = "pass") -> Path:
 
 def save(folder: Path, run: Run) -> None:
     """Write a run and the measurements that its raw output gives."""
-    _write(folder / "run.json", canonical.dumps(run))
+    _write(folder / evidence.RUN, evidence.sealed(run))
     measured = measure(run, lambda artefact: (folder / artefact.path).read_text(encoding="utf-8"))
     _write(folder / "measurements.json", canonical.dumps(measured))
 
 
 def load(folder: Path) -> Run:
     """The run of a folder."""
-    return Run.model_validate_json((folder / "run.json").read_bytes())
+    return evidence.load(folder)
 
 
 def expectations(world: World) -> Expectations:

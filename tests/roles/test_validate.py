@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.errors import UsageError
 from rackwright.validate.evidence import load
 from rackwright.validate.model import Ended
 from tests.roles.conftest import HEAD, NODES, WITHIN_S, wait
@@ -165,7 +166,7 @@ def test_stopped_in_the_middle_it_cancels_its_job_and_keeps_what_it_has(
 def _steps(folder: Path) -> tuple[object, ...]:
     try:
         run: Run = load(folder)
-    except OSError:
+    except UsageError:
         return ()
     return run.steps
 
@@ -180,6 +181,33 @@ def test_killed_in_the_middle_it_loses_no_step_that_had_ended(idle: Site, tmp_pa
     assert all((tmp_path / "run" / step.stdout.path).exists() for step in run.steps if step.stdout)
     idle.user("scancel --me")
     time.sleep(1)
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_goes_on_from_what_is_complete(idle: Site, tmp_path: Path) -> None:
+    process = start(idle, tmp_path / "run")
+    wait(lambda: len(_steps(tmp_path / "run")) > 3, lambda: "no step was made")
+    process.kill()
+    process.communicate(timeout=WITHIN_S)
+    before = load(tmp_path / "run").steps
+    resumed = subprocess.run(
+        idle.lab.command(
+            "validate", str(idle.lab.spec), "--resume", str(tmp_path / "run"), "--format", "json"
+        ),
+        env=idle.lab.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=2 * WITHIN_S,
+        check=False,
+    )
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    assert verdicts(resumed.stdout) == everything(NODES)
+    run = load(tmp_path / "run")
+    assert run.steps[: len(before)] == before
+    assert len({step.name.partition("/again-")[0] for step in run.steps}) == len(run.steps)
+    assert len(run.job_ids) == 2
+    assert idle.user("squeue --noheader") == ""
 
 
 def test_without_slurm_it_says_what_to_do(idle: Site, tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def _expectation(expectation: Expectation) -> ExpectationRow:
 
 
 def _files(run: Run) -> Iterator[File]:
-    """Files beside raw/; run.json holds the hashes of all others, and cannot hold its own."""
+    """Files beside raw/; run.json holds the hashes of all others, and its own."""
     made = evidence.link(run.expectations.path, run.expectations.sha256)
     yield File(f"./{_RUN_FILE}", _RUN_FILE, "what was asked and run, and the hash of every file", "")
     yield File(made.href, made.path, "what the plan let one expect", made.sha256)
@@ -196,6 +196,8 @@ def _facts(run: Run) -> Iterator[Entry]:
     yield Entry("Suite", clipped(run.suite))
     yield Entry("Plan (SHA-256)", run.plan_sha256)
     yield Entry("Started", run.started)
+    for moment in run.resumed:
+        yield Entry("Went on", f"{moment}, after it had been cut off")
     yield Entry("Finished", run.finished or "not finished")
     yield Entry("Slurm jobs", listed([str(job) for job in run.job_ids]) or "none")
     yield Entry("Checks", ", ".join(run.checks) or "none")

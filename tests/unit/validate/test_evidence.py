@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rackwright import canonical
-from rackwright.errors import UsageError
-from rackwright.validate.evidence import Evidence, load
+from rackwright.errors import EvidenceSpoiled, UsageError
+from rackwright.validate.evidence import RUN, Evidence, load
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool
 
@@ -78,6 +78,34 @@ def test_a_write_that_fails_leaves_the_steps_before_it(
         evidence.add(step("matrix/n2"))
     monkeypatch.undo()
     assert [one.name for one in load(tmp_path).steps] == ["matrix/n1"]
+
+
+def test_a_run_that_is_cut_or_changed_in_any_place_is_found_and_never_half_read(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    evidence.add(step("matrix/n1"))
+    text = (tmp_path / RUN).read_text()
+    other = {"0": "1", "n": "m"}
+    spoiled = [text[:length] for length in range(len(text) - 2)]
+    spoiled += [
+        text[:place] + other[letter] + text[place + 1 :]
+        for place, letter in enumerate(text)
+        if letter in other
+    ]
+    assert len(spoiled) > len(text)
+    for changed in spoiled:
+        (tmp_path / RUN).write_text(changed)
+        with pytest.raises(UsageError) as caught:
+            load(tmp_path)
+        assert caught.value.code in {"RUN001", "RUN002"}
+    (tmp_path / RUN).write_text(text)
+    assert load(tmp_path) == evidence.run
+
+
+def test_a_run_without_its_hash_is_not_taken(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    (tmp_path / RUN).write_text(canonical.dumps(evidence.run))
+    with pytest.raises(EvidenceSpoiled, match="missing or was changed"):
+        load(tmp_path)
 
 
 def test_an_artefact_is_named_from_the_folder_with_its_hash(tmp_path: Path) -> None:

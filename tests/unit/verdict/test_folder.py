@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rackwright import canonical
 from rackwright.errors import EvidenceSpoiled, UsageError
+from rackwright.validate import evidence
 from rackwright.validate.model import Artefact
 from rackwright.verdict import folder, junit
 from rackwright.verdict.model import Kind, Reason, Subject, Value, Verdict
@@ -77,7 +78,7 @@ def test_nothing_outside_the_folder_is_read(run_folder: Path, path: str) -> None
     artefact = Artefact(path=path, sha256=canonical.sha256("secret"))
     steps = (run.steps[0].model_copy(update={"stdout": artefact}), *run.steps[1:])
     changed = run.model_copy(update={"steps": steps})
-    (run_folder / "run.json").write_text(canonical.dumps(changed), encoding="utf-8")
+    (run_folder / "run.json").write_text(evidence.sealed(changed), encoding="utf-8")
     with pytest.raises(EvidenceSpoiled, match="missing or was changed"):
         folder.judge_folder(run_folder)
 

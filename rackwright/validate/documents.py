@@ -1,0 +1,68 @@
+"""A file of a run folder in, its model out: read whole, or refused with the place of what is wrong in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from rackwright.errors import UsageError
+from rackwright.spec.base import Model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Read = TypeVar("Read", bound=Model)
+
+
+def read(model: type[Read], path: Path, code: str, expected: str) -> Read:
+    """The document of a file.
+
+    Args:
+        model: what it is.
+        path: of the file.
+        code: of the error.
+        expected: what should be there.
+
+    Raises:
+        UsageError: it cannot be read, or is no such document.
+    """
+    return parsed(model, text_of(path, code, expected), path, code)
+
+
+def text_of(path: Path, code: str, expected: str) -> str:
+    """The text of a file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            "the file cannot be read", code=code, where=str(path), got=_cause(error), expected=expected
+        ) from None
+
+
+def _cause(error: OSError | UnicodeDecodeError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def parsed(model: type[Read], text: str, path: Path, code: str) -> Read:
+    """The document of a text.
+
+    Raises:
+        UsageError: it is no such document.
+    """
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        key = ".".join(str(part) for part in first["loc"]) or "document"
+        raise UsageError(
+            f"{path.name} is not what its schema says",
+            code=code,
+            where=str(path),
+            got=f"{key}: {first['msg']}",
+            expected=f"a document of schema {model.model_fields['schema_'].default}",
+        ) from None
