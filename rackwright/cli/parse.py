@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from rackwright.cli import frame
 from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
 from rackwright.findings import did_you_mean
 from rackwright.validate.model import Completeness, Tool
+from rackwright.validate.parsers.flow import parts
 from rackwright.validate.parsers.table import PARSERS, parse
 from rackwright.verdict.report.figures import figure
 
@@ -42,7 +44,7 @@ def command(console: Console, tool: str, file: Path) -> int:
     Exit code 0 where all of it is understood, 1 where it is not what TOOL writes, 3 where a part is
     missing or TOOL says that it did not measure.
     """
-    parsed = parse(_tool(tool), _read(file))
+    parsed = _parsed(_tool(tool), file)
     console.result(_document(tool, parsed), _text(tool, file, parsed))
     return EXIT_CODES[parsed.status]
 
@@ -61,12 +63,12 @@ def _tool(name: str) -> Tool:
     return Tool(name)
 
 
-def _read(file: Path) -> str:
-    """The text; bytes that are no UTF-8 are replaced, which no parser takes for a value."""
-    if str(file) == "-":
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+def _parsed(tool: Tool, file: Path) -> Parsed:
+    """What the file says, read part by part; bytes that are no UTF-8 are replaced, which no parser takes."""
     try:
-        return file.read_text(encoding="utf-8", errors="replace")
+        with contextlib.ExitStack() as stack:
+            raw = sys.stdin.buffer if str(file) == "-" else stack.enter_context(file.open("rb"))
+            return parse(tool, parts(raw))
     except OSError as error:
         raise UsageError(
             "the file cannot be read", code="PARSE002", where=str(file), got=error.strerror or str(error)

@@ -24,7 +24,7 @@ from rackwright.validate.model import (
 from rackwright.validate.parsers.table import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rackwright.validate.model import Artefact
 
@@ -36,12 +36,12 @@ _TOLD_THEIR_TALE = frozenset({Ended.DONE, Ended.FAILED})
 """A tool that finds a fault may say so by its exit status; what it printed counts."""
 
 
-def measure(run: Run, read: Callable[[Artefact], str]) -> Measurements:
+def measure(run: Run, read: Callable[[Artefact], str | Iterable[str]]) -> Measurements:
     """All measurements of a run, in the order of its steps.
 
     Args:
         run: with its steps.
-        read: gives the text of an artefact.
+        read: gives the text of an artefact, all of it or in parts that follow one another.
     """
     measured: list[Measurement] = []
     unread: list[Unread] = []
@@ -55,7 +55,7 @@ def measure(run: Run, read: Callable[[Artefact], str]) -> Measurements:
     return Measurements(measurements=tuple(measured), unread=tuple(unread))
 
 
-def understood(step: Step, text: str, run: Run) -> Parsed:
+def understood(step: Step, text: str | Iterable[str], run: Run) -> Parsed:
     """Output of a step, read by its tool's parser and held against what was asked of whom."""
     parsed = parse(step.tool, text)
     if parsed.status is not Completeness.COMPLETE:

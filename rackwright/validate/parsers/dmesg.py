@@ -2,93 +2,164 @@
 
 Stamps as dmesg prints them: seconds since boot, ``--ctime``, or ``--time-format iso``; one form in a log.
 A line that speaks of an Xid in another form than is known makes the log corrupt. A GPU may fall off the
-bus without any Xid (NVSentinel#155); that line is an event of its own.
+bus without any Xid (NVSentinel#155); that line is an event of its own. Of events that are alike the first
+and the last `KEPT` are told, and all are counted.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.sealing import body_of
-from rackwright.validate.parsers.unread import corrupt, incomplete, strict
+from rackwright.validate.model import Context, Event, Reading, Unit
+from rackwright.validate.parsers.flow import log
+from rackwright.validate.parsers.unread import corrupt, incomplete
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from rackwright.validate.parsers.flow import Flow
 
 Said: TypeAlias = dict[str, str | int | float]
 
 _STAMPS = tuple(
-    map(
-        re.compile,
-        (
-            r"\[ *(?P<stamp>\d+\.\d{6})\] ?",
-            r"\[(?P<stamp>[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{4})\] ?",
-            r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d) ?",
-        ),
+    re.compile(f"^{form}", re.MULTILINE)
+    for form in (
+        r"\[ *(?P<stamp>\d{1,10}\.\d{6})\] ?",
+        r"\[(?P<stamp>[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{4})\] ?",
+        r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d) ?",
     )
 )
+_CLOCKS: tuple[Callable[[str], float], ...] = (
+    float,
+    lambda stamp: datetime.strptime(stamp, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp(),
+    lambda stamp: datetime.fromisoformat(stamp.replace(",", ".")).timestamp(),
+)
+"""Of each form seconds, on one clock for all of a log; ``--ctime`` does not name its zone."""
 _BUS = r"(?P<device>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9])?)"
 _XID = re.compile(rf"NVRM: Xid \((?:PCI:)?{_BUS}\): (?P<code>\d{{1,3}})(?:, (?P<text>.*))?")
 _SXID = re.compile(
-    rf"(?:nvidia-)?nvswitch(?P<switch>\d+): SXid \(PCI:{_BUS}\): (?P<code>\d{{4,6}}), "
+    rf"(?:nvidia-)?nvswitch(?P<switch>\d{{1,6}}): SXid \(PCI:{_BUS}\): (?P<code>\d{{4,6}}), "
     r"(?:(?P<severity>Fatal|Non-fatal), )?(?P<text>.*)"
 )
 _SXID_MORE = re.compile(r".*SXid \(PCI:[0-9a-fA-F:.]+\): \d{4,6}, (?:Severity|Data|Engine) .*")
 _OFF = re.compile(r"NVRM: (?:GPU at PCI:|GPU )(?P<device>[0-9a-fA-F:.]+?):? (?P<text>.*fallen off the bus.*)")
-_LINK = re.compile(r"\bLink (?:ID )?(\d+)")
+_LINK = re.compile(r"\bLink (?:ID )?(\d{1,6})")
 _NONFATAL = re.compile(r"\bNon-?fatal\b", re.IGNORECASE)
 _FATAL = re.compile(r"\bFatal\b", re.IGNORECASE)
+_UNIT = re.compile(r"\bGPC ?(\d{1,3})(?:,? ?TPC ?(\d{1,3}))?(?:,? ?SM ?(\d{1,3}))?")
+_ASKS = re.compile(r"\([A-Za-z0-9 ]{1,40}\)$")
+"""The last word of Xid 154: what the driver asks for."""
 _LONGEST = 200
+KEPT = 100
+"""Of events that are alike, from the first on and up to the last; those between are only counted."""
+_SIGNS = ("Xid", "fallen off the bus")
+"""Without one of them a line tells of no event."""
 
 
-@strict
-def parse(text: str) -> Iterator[Reading]:
+@dataclass
+class _Alike:
+    """Events of one code on one device, as far as they are kept."""
+
+    first: list[Reading] = field(default_factory=list)
+    last: deque[Reading] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def add(self, event: Reading) -> None:
+        (self.first if len(self.first) < KEPT else self.last).append(event)
+
+
+@log
+def parse(flow: Flow) -> Iterator[Reading]:
     """Each event, and how many there were in a log that is whole."""
-    body = body_of(text)
-    if not body.lines:
-        raise incomplete("a log without a line")
-    messages = list(_messages(body.lines))
-    events = [event for stamp, message in messages for event in _events(stamp, message)]
-    if not events and not body.sealed:
+    kept: dict[tuple[object, ...], _Alike] = {}
+    count = 0
+    for event in _all_events(flow):
+        count += 1
+        kept.setdefault(_kind(event), _Alike()).add(event)
+    if not count and not flow.sealed:
         raise incomplete("no event in a log without its last line: it may have been cut off")
-    yield from events
-    yield body.reading()
-    if body.sealed:
-        yield Reading(name="events", value=len(events), unit=Unit.COUNT)
+    events = [event for alike in kept.values() for event in (*alike.first, *alike.last)]
+    yield from sorted(events, key=lambda event: float(event.context.parameters["at_s"]))
+    yield flow.reading()
+    if flow.sealed:
+        yield Reading(name="events", value=count, unit=Unit.COUNT)
 
 
-def _messages(lines: list[str]) -> Iterator[tuple[str, str]]:
-    form = next((form for form in _STAMPS if lines and form.match(lines[0])), None)
-    for number, line in enumerate(lines, 1):
-        found = form.match(line) if form else None
-        if found is None:
+def _kind(event: Reading) -> tuple[object, ...]:
+    said = event.context.parameters
+    asks = _ASKS.search(str(said.get("text", "")))
+    return (
+        event.name,
+        event.value,
+        asks and asks[0],
+        *(said.get(name) for name in ("device", "severity", "unit", "link")),
+    )
+
+
+def _all_events(flow: Flow) -> Iterator[Reading]:
+    form, before = -1, 0
+    for block in flow.blocks():
+        lines = block.splitlines()
+        if not before:
+            form = next((place for place, one in enumerate(_STAMPS) if lines and one.match(lines[0])), -1)
+        _check_stamps(form, block, lines, before)
+        if any(sign in block for sign in _SIGNS):
+            yield from _of_lines(form, lines)
+        before += len(lines)
+    if not before:
+        raise incomplete("a log without a line")
+
+
+def _check_stamps(form: int, block: str, lines: list[str], before: int) -> None:
+    """Every line has a stamp; looked for one by one only where their number is another."""
+    if form >= 0 and len(_STAMPS[form].findall(block)) == len(lines):
+        return
+    for number, line in enumerate(lines, before + 1):
+        if form < 0 or not _STAMPS[form].match(line):
             raise corrupt(f"line {number} has no stamp of the log's form: {line[:80]!r}")
-        yield found["stamp"], line[found.end() :]
 
 
-def _events(stamp: str, message: str) -> Iterator[Reading]:
+def _of_lines(form: int, lines: list[str]) -> Iterator[Reading]:
+    for line in lines:
+        if any(sign in line for sign in _SIGNS) and (found := _STAMPS[form].match(line)) is not None:
+            yield from _events(found["stamp"], _seconds(form, found["stamp"]), line[found.end() :])
+
+
+def _seconds(form: int, stamp: str) -> float:
+    try:
+        return _CLOCKS[form](stamp)
+    except ValueError:
+        raise corrupt(f"{stamp!r} is no time") from None
+
+
+def _events(stamp: str, at_s: float, message: str) -> Iterator[Reading]:
     if "Xid" not in message:
         if (off := _OFF.search(message)) is not None:
-            said: Said = {"device": off["device"].lower(), "at": stamp, **_told(off["text"])}
-            yield _event("fallen_off_bus", off["device"].lower(), said)
+            said: Said = {"device": off["device"].lower(), "at": stamp, "at_s": at_s, **_told(off["text"])}
+            yield _event(Event.FALLEN_OFF_BUS, off["device"].lower(), said)
         return
     if _SXID_MORE.fullmatch(message):
         return
     if (xid := _XID.fullmatch(message)) is not None:
         told = _told(xid["text"] or "")
-        yield _event("xid", xid["code"], {"device": xid["device"].lower(), "at": stamp, **told})
+        yield _event(
+            Event.XID, xid["code"], {"device": xid["device"].lower(), "at": stamp, "at_s": at_s, **told}
+        )
     elif (sxid := _SXID.fullmatch(message)) is not None:
         severity = f"{sxid['severity']}, " if sxid["severity"] else ""
         told = {"switch": int(sxid["switch"]), **_told(severity + sxid["text"])}
-        yield _event("sxid", sxid["code"], {"device": sxid["device"].lower(), "at": stamp, **told})
+        yield _event(
+            Event.SXID, sxid["code"], {"device": sxid["device"].lower(), "at": stamp, "at_s": at_s, **told}
+        )
     else:
         raise corrupt(f"an Xid in no form that is known here: {message[:80]!r}")
 
 
-def _event(name: str, value: str, said: Said) -> Reading:
-    return Reading(name=name, value=value, unit=Unit.WORD, context=Context(parameters=said))
+def _event(name: Event, value: str, said: Said) -> Reading:
+    return Reading(name=name.value, value=value, unit=Unit.WORD, context=Context(parameters=said))
 
 
 def _told(text: str) -> Said:
@@ -96,6 +167,9 @@ def _told(text: str) -> Said:
     said: Said = {"text": text[:_LONGEST]} if text else {}
     if (link := _LINK.search(text)) is not None:
         said["link"] = int(link[1])
+    if (unit := _UNIT.search(text)) is not None:
+        parts = zip(("GPC", "TPC", "SM"), unit.groups(), strict=True)
+        said["unit"] = " ".join(f"{name} {number}" for name, number in parts if number)
     if _NONFATAL.search(text):
         said["severity"] = "nonfatal"
     elif _FATAL.search(text):

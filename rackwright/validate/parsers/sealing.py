@@ -17,8 +17,8 @@ from typing import NamedTuple
 from rackwright.validate.model import Reading, Unit
 from rackwright.validate.parsers.unread import corrupt
 
-_SEAL = re.compile(r"# rackwright: end of output, (\d+) lines, crc32 (\d+)\n")
-_MARK = "# rackwright:"
+SEAL = re.compile(r"# rackwright: end of output, (\d{1,15}) lines, crc32 (\d{1,10})\n")
+MARK = "# rackwright:"
 
 
 class Body(NamedTuple):
@@ -47,10 +47,10 @@ def body_of(text: str) -> Body:
     Raises:
         Unread: it has a seal, or a part of one, that does not fit it.
     """
-    if _MARK[:3] not in text[-len(_MARK) * 8 :] or _MARK not in text:
+    if MARK[:3] not in text[-len(MARK) * 8 :] or MARK not in text:
         return Body(text.splitlines(), sealed=False)
     *lines, last = text.splitlines(keepends=True)
-    found, body = _SEAL.fullmatch(last), "".join(lines)
+    found, body = SEAL.fullmatch(last), "".join(lines)
     if found is None or int(found[1]) != body.count("\n") or int(found[2]) != zlib.crc32(body.encode()):
         raise corrupt("its last line does not fit it: something was cut off or changed")
     return Body(body.splitlines(), sealed=True)

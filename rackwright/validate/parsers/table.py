@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.validate.model import Completeness, Parsed, Tool
+from rackwright.validate.model import Tool
 from rackwright.validate.parsers import (
     clock,
     collectives,
@@ -29,10 +29,20 @@ from rackwright.validate.parsers import (
     perftest,
     stress_ng,
 )
+from rackwright.validate.parsers.unread import Unread, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from rackwright.validate.model import Parsed
+
+LOGS: Mapping[Tool, Callable[[str | Iterable[str]], Parsed]] = {
+    Tool.NCCL_TESTS: nccl_tests.parse,
+    Tool.RCCL_TESTS: nccl_tests.parse,
+    Tool.DMESG: dmesg.parse,
+    Tool.NCCL_LOG: nccl_log.parse,
+}
+"""Tools whose outputs may be of any length: they are read part by part."""
 PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.COLLECTIVES: collectives.parse,
     Tool.MATRIX: matrix.parse,
@@ -60,9 +70,18 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
 }
 
 
-def parse(tool: Tool, text: str) -> Parsed:
-    """What a tool's output says; never raises."""
-    parser = PARSERS.get(tool)
-    if parser is None:
-        return Parsed(status=Completeness.NOT_RUN, problem=f"no parser of this release reads {tool.value}")
-    return parser(text)
+def parse(tool: Tool, output: str | Iterable[str]) -> Parsed:
+    """What a tool's output says; never raises.
+
+    Args:
+        tool: that wrote it.
+        output: all of it, or parts that follow one another; of `LOGS` one part is held at a time.
+    """
+    log = LOGS.get(tool)
+    if log is not None:
+        return log(output)
+    try:
+        text = output if isinstance(output, str) else whole(output)
+    except Unread as unread:
+        return unread.parsed
+    return PARSERS[tool](text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
@@ -14,6 +14,7 @@ from rackwright.validate.parsers.core.unreadable import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+Output = TypeVar("Output")
 _ENDLESS = re.compile(r"[0-9]{60}")
 MOST_CHARACTERS = 16 * 2**20
 """Longer than any output of a tool here; what is longer is not read."""
@@ -45,11 +46,20 @@ def not_run(problem: str) -> Unread:
 def strict(read: Callable[[str], Iterable[Reading]]) -> Callable[[str], Parsed]:
     """A parser of a function that gives all readings of an output, or raises `Unread`."""
 
+    def checked(text: str) -> Iterable[Reading]:
+        _refuse_size(text)
+        return read(text)
+
+    return functools.wraps(read)(tolerant(checked))
+
+
+def tolerant(read: Callable[[Output], Iterable[Reading]]) -> Callable[[Output], Parsed]:
+    """As `strict`, of an output in whatever form it comes and of any length."""
+
     @functools.wraps(read)
-    def parse(text: str) -> Parsed:
+    def parse(output: Output) -> Parsed:
         try:
-            _refuse_size(text)
-            readings = tuple(read(text))
+            readings = tuple(read(output))
         except Unread as unread:
             return unread.parsed
         except Unreadable as error:
@@ -63,13 +73,29 @@ def strict(read: Callable[[str], Iterable[Reading]]) -> Callable[[str], Parsed]:
     return parse
 
 
+def whole(parts: Iterable[str]) -> str:
+    """The text that parts make up, as long as it may be.
+
+    Raises:
+        Unread: it is longer than any output that is read as a whole.
+    """
+    found: list[str] = []
+    length = 0
+    for part in parts:
+        found.append(part)
+        length += len(part)
+        if length > MOST_CHARACTERS:
+            raise corrupt(f"more than {MOST_CHARACTERS} characters: longer than any output of this tool")
+    text = "".join(found)
+    if _ENDLESS.search(text):
+        raise corrupt("a number of more digits than any that is measured")
+    return text
+
+
 def _refuse_size(text: str) -> None:
     if not text.strip():
         raise incomplete("the output is empty")
-    if len(text) > MOST_CHARACTERS:
-        raise corrupt(f"{len(text)} characters: longer than any output of this tool")
-    if _ENDLESS.search(text):
-        raise corrupt("a number of more digits than any that is measured")
+    whole([text])
 
 
 def misfit(error: ValidationError, what: str) -> Unread:

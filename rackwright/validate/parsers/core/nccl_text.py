@@ -10,31 +10,37 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rackwright.validate.parsers.core.nccl import PROGRAMS, Device, Report, Row, Sweep, Timing, checked
 from rackwright.validate.parsers.core.unreadable import corrupt, incomplete, not_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _PREFIX = re.compile(r"^(?:\[\d+,\d+\](?:<std(?:out|err)>)?:[ ]?|[ ]*\d+:[ ])")
 _LOG = re.compile(
     r"^\S+:\d+:\d+ (?:\[\d+\] )?NCCL (?:INFO|WARN|TRACE|VERSION|ERROR)\b|^(?:NCCL|RCCL) version \S+"
 )
 _BROKEN = re.compile(r"Test (?:NCCL|CUDA|HIP) failure|Invalid number of GPUs|NCCL failure")
+_N = r"(\d{1,18})"
+"""A whole number that can be one."""
 _CONFIG = re.compile(
-    r"# ?nThread (\d+) nGpus (\d+) minBytes (\d+) maxBytes (\d+) step: (\d+)\((factor|bytes)\)"
-    r" warmup iters: \d+ iters: (\d+)(?: agg iters: \d+)?"
-    r" (?:validation|validate): (\d+)(?: graph: \d+)?(?: unalign: \d+)?"
+    rf"# ?nThread {_N} nGpus {_N} minBytes {_N} maxBytes {_N} step: {_N}\((factor|bytes)\)"
+    rf" warmup iters: \d+ iters: {_N}(?: agg iters: \d+)?"
+    rf" (?:validation|validate): {_N}(?: graph: \d+)?(?: unalign: \d+)?"
 )
 _DEVICE = re.compile(
-    r"# +Rank +(\d+)(?: +Group +(\d+))? +Pid +\d+ +on +(\S+) +device +(\d+) +\[(?:0x)?[0-9a-fA-F:.]+\] +\S.*"
+    rf"# +Rank +{_N}(?: +Group +{_N})? +Pid +\d+ +on +(\S+) +device +{_N} +\[(?:0x)?[0-9a-fA-F:.]+\] +\S.*"
 )
 _START = re.compile(r"# Collective test starting: (\S+)")
 _END = re.compile(r"# Collective test concluded: (\S+)")
 _TITLE = re.compile(
     r"# +(?:(out-of-place)(?: \(\+ per-iteration\))?)?(?: +(in-place)(?: \(\+ per-iteration\))?)?"
 )
-_BOUNDS = re.compile(r"# Out of bounds values : (\d+) (OK|FAILED)")
+_BOUNDS = re.compile(rf"# Out of bounds values : {_N} (OK|FAILED)")
 _AVERAGE = re.compile(r"# Avg bus bandwidth +: ([0-9.e+-]+)(?: (OK|FAILED))?")
-_REDUCED = re.compile(r"# Reducing maxBytes to (\d+) due to memory limitation")
+_REDUCED = re.compile(rf"# Reducing maxBytes to {_N} due to memory limitation")
 _ERROR = re.compile(r"# error: (.+)")
 _KNOWN = re.compile(
     r"#|# Using devices|# (?:nccl|rccl)-tests:? [Vv]ersion .*|# Blocking Enabled: .*"
@@ -74,8 +80,13 @@ def read(text: str) -> tuple[Report, ...]:
     Raises:
         Unreadable: one of them is not, or a line belongs to none.
     """
+    return read_lines(text.splitlines())
+
+
+def read_lines(lines: Iterable[str]) -> tuple[Report, ...]:
+    """As `read`, of lines without their ends; those of NCCL's log are not kept, however many they are."""
     blocks: list[_Block] = []
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(lines, 1):
         line = _PREFIX.sub("", raw).rstrip()
         if line and not _LOG.match(line):
             _take(line, number, blocks)
