@@ -16,11 +16,14 @@ from rackwright import canonical
 from rackwright.errors import EnvironmentUnfit, Failure
 from rackwright.plan.stacks import MAINTENANCE
 from rackwright.provision import engine_errors, locks
+from rackwright.provision.aws.nodeset import leftover
+from rackwright.provision.aws.nodeset.ec2 import Ec2
 from rackwright.provision.events import Watch, resources
 from rackwright.provision.kinds import KINDS, sets
+from rackwright.provision.notes import Change
 from rackwright.provision.onprem import busy
 from rackwright.provision.report import Report
-from rackwright.provision.stacks import missing_input, open_stack, outputs_in
+from rackwright.provision.stacks import COMPUTE, missing_input, open_stack, outputs_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 
     from rackwright.plan.model import Plan
     from rackwright.provision.kind import Kind
-    from rackwright.provision.notes import Change
     from rackwright.provision.places import Folders
     from rackwright.provision.stacks import Open, StackName
     from rackwright.spec.base import Model
@@ -83,7 +85,7 @@ def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Repo
     if lacking:
         return Report(opened.name, failures=(_without_input(opened, lacking),))
     if operation is Operation.DESTROY:
-        return _destroy(opened)
+        return _destroy(opened, plan)
     return _reconcile(operation, opened, plan, Watch(tell))
 
 
@@ -171,7 +173,7 @@ def _run(operation: Operation, opened: Open, watch: Watch) -> CommandError | Non
     return None
 
 
-def _destroy(opened: Open) -> Report:
+def _destroy(opened: Open, plan: Plan) -> Report:
     """Let go of everything as the state has it: who holds a host may be gone itself, and is not asked."""
     report = Report(opened.name)
     there = _standing(opened)
@@ -185,7 +187,21 @@ def _destroy(opened: Open) -> Report:
         report.failures = (engine_errors.failure(str(opened.name), error, log),)
     left = _standing(opened) if report.failures else []
     report.changes = tuple(change for change in there if change not in left)
+    if not report.failures:
+        _clear(report, opened, plan)
     return report
+
+
+def _clear(report: Report, opened: Open, plan: Plan) -> None:
+    """Instances that an engine which was killed has launched, and never noted."""
+    zone = plan.stacks.aws_compute.get(opened.name.site)
+    if zone is None or opened.name.project != COMPUTE:
+        return
+    pools = {pool for one in plan.stacks.aws_compute.values() for pool in one.node_sets}
+    ec2, jobs = Ec2(zone.region), busy.read(opened.folders.state)
+    found = [*leftover.cleared(zone, ec2, jobs), *leftover.strangers(zone, pools, ec2)]
+    report.changes += tuple(one for one in found if isinstance(one, Change))
+    report.failures = tuple(one for one in found if isinstance(one, Failure))
 
 
 def _standing(opened: Open) -> list[Change]:
@@ -223,5 +239,5 @@ def _taken(opened: Open, error: ConcurrentUpdateError) -> EnvironmentUnfit:
         where=str(opened.name),
         got="; ".join(map(str, there)) or str(error).strip().splitlines()[-1],
         expected="a stack that nobody holds",
-        hint=f"wait for it, or, if it is dead on another machine: pulumi cancel --stack {opened.name.stack}",
+        hint=f"wait for it, or, if it is dead on another machine: {opened.name.unlock}",
     )

@@ -58,6 +58,12 @@ class StackName:
         return paths.repository() / "stacks" / self.project
 
     @property
+    def unlock(self) -> str:
+        """The command that ends the hold of a run that is dead where this machine cannot see it."""
+        name = f"organization/{self.project}/{self.stack}"
+        return f'eval "$(rackwright env SPEC)" && pulumi --cwd {self.folder} cancel --yes --stack {name}'
+
+    @property
     def settings(self) -> Path:
         """What a plain `pulumi` reads of this stack; not in git."""
         return self.folder / f"Pulumi.{self.stack}.yaml"
@@ -73,11 +79,13 @@ class _Project:
     inputs: tuple[str, ...] = ()
 
 
+COMPUTE = "aws-compute"
+"""The project whose stacks have a zone's instances."""
 _ORDER = (
     _Project("aws-network", "aws_network"),
     _Project("aws-access", "aws_access"),
     _Project("onprem", "onprem"),
-    _Project("aws-compute", "aws_compute", inputs=("aws-network", "aws-access")),
+    _Project(COMPUTE, "aws_compute", inputs=("aws-network", "aws-access")),
 )
 """Design §5, less the projects that this release does not have."""
 

@@ -9,13 +9,11 @@ from pulumi.automation import CommandError
 from rackwright.provision.aws.nodeset.model import FoundNodes
 from rackwright.provision.engine_errors import refused
 from rackwright.provision.kinds import sets
-from rackwright.provision.stacks import open_stack, stacks
+from rackwright.provision.stacks import COMPUTE, open_stack, stacks
 
 if TYPE_CHECKING:
     from rackwright.plan.model import Plan
     from rackwright.provision.places import Folders
-
-COMPUTE = "aws-compute"
 
 
 def node_sets(plan: Plan, folders: Folders) -> dict[str, FoundNodes]:

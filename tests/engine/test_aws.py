@@ -215,22 +215,37 @@ def test_an_engine_killed_in_the_middle_of_a_launch_leaves_nothing_to_launch_twi
 ) -> None:
     boxes = surrounded.cloud.boxes
     before = len(boxes.launched)
-
-    def kill() -> None:
-        boxes.on_launch = None
-        for one in working_on(surrounded.state, of=ENGINE):
-            os.kill(one, signal.SIGKILL)
-
-    boxes.on_launch = kill
-    cut = surrounded.stacks("up", "--yes", *COMPUTE, code=2)["aws-compute"]
-    assert cut["failures"][0]["code"] == "PULUMI002"
-    there = _ids(surrounded)
-    assert there, "it was killed before anything was launched"
-    assert not any("NodeSet" in one["type"] for one in surrounded.resources("aws-compute"))
-
+    there = _killed_in_a_launch(surrounded)
     surrounded.cloud.faults = Faults(throttled_every=3)
     again = surrounded.stacks("up", "--yes", *COMPUTE)["aws-compute"]
     surrounded.cloud.faults = Faults()
     assert again["failures"] == []
     assert _ids(surrounded).items() >= there.items()
     assert len(boxes.launched) - before == len(surrounded.instances()) == 2
+
+
+def test_what_an_engine_killed_in_a_launch_left_goes_with_a_destroy_too(surrounded: Zone) -> None:
+    there = _killed_in_a_launch(surrounded)
+    gone = surrounded.stacks("destroy", "--yes", *COMPUTE)["aws-compute"]
+    for slot, instance in there.items():
+        change = {"slot": slot, "field": "instance", "before": instance, "after": "terminated"}
+        assert change in gone["changes"]
+    assert surrounded.instances() == {}
+
+
+def _killed_in_a_launch(zone: Zone) -> dict[str, str]:
+    """Slot → instance that was launched, and that no state knows."""
+    boxes = zone.cloud.boxes
+
+    def kill() -> None:
+        boxes.on_launch = None
+        for one in working_on(zone.state, of=ENGINE):
+            os.kill(one, signal.SIGKILL)
+
+    boxes.on_launch = kill
+    cut = zone.stacks("up", "--yes", *COMPUTE, code=2)["aws-compute"]
+    assert cut["failures"][0]["code"] == "PULUMI002"
+    there = _ids(zone)
+    assert there, "it was killed before anything was launched"
+    assert not any("NodeSet" in one["type"] for one in zone.resources("aws-compute"))
+    return there

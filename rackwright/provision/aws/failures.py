@@ -25,6 +25,8 @@ STAYED = "EC2008"
 """An instance that is not gone in its time."""
 BUSY = "EC2009"
 """Its slot runs jobs."""
+STRANGER = "EC2010"
+"""It carries the cluster's tag, and is of no pool that is planned."""
 INTERRUPTED = "UP010"
 """Stopped before its turn came."""
 

@@ -49,6 +49,8 @@ class Instance:
     """ISO 8601, so that texts sort as times."""
     version: int
     """Of the launch template; 0 where that is not known."""
+    pool: str = ""
+    """Of its tag; empty where it has none."""
 
     @property
     def there(self) -> bool:
@@ -62,9 +64,10 @@ class Ec2:
     def __init__(self, region: str, client: Any = None) -> None:  # noqa: ANN401 (boto3 has no types)
         self._client = client or boto3.Session().client("ec2", region_name=region, config=CONFIG)
 
-    def instances(self, cluster: str, pool: str) -> list[Instance]:
-        """All of a pool, those that are gone for less than an hour among them."""
-        filters = [_filter(f"tag:{CLUSTER_TAG}", cluster), _filter(f"tag:{POOL_TAG}", pool)]
+    def instances(self, cluster: str, pool: str = "") -> list[Instance]:
+        """All of a pool, or of a cluster, those that are gone for less than an hour among them."""
+        filters = [_filter(f"tag:{CLUSTER_TAG}", cluster)]
+        filters += [_filter(f"tag:{POOL_TAG}", pool)] if pool else []
         pages = self._client.get_paginator("describe_instances").paginate(
             Filters=filters, PaginationConfig={"PageSize": 1000}
         )
@@ -118,7 +121,11 @@ def pairs(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 def unfit(error: ClientError | BotoCoreError, ground: Ground) -> EnvironmentUnfit:
     """A call that is about no slot was refused, or not answered."""
-    where = f"{ground.site}, pool {ground.pool}"
+    return cannot_be_asked(error, f"{ground.site}, pool {ground.pool}")
+
+
+def cannot_be_asked(error: ClientError | BotoCoreError, where: str) -> EnvironmentUnfit:
+    """The same, of a place."""
     known = failures.login_error(error, boto3.Session().profile_name, where)
     return known or EnvironmentUnfit(
         "EC2 cannot be asked",
@@ -148,4 +155,5 @@ def _instance(one: Mapping[str, Any]) -> Instance:
         address=one.get("PrivateIpAddress", ""),
         launched=one["LaunchTime"].isoformat(),
         version=int(version) if version.isdigit() else 0,
+        pool=tags.get(POOL_TAG, ""),
     )

@@ -27,7 +27,7 @@ from rackwright.provision.aws.nodeset.model import FoundNode, FoundNodes, Ground
 from rackwright.provision.notes import FailureNote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from rackwright.provision.aws.nodeset.ec2 import Ec2, Instance
     from rackwright.provision.aws.nodeset.launch import Outcome
@@ -181,23 +181,31 @@ def removed(
         SubjectFailed: a slot runs jobs, and nothing was touched; or an instance is not gone in time.
         EnvironmentUnfit: EC2 cannot be asked.
     """
-    at_work = [
-        Failure(slot, failures.BUSY, busy[slot], "drain it, or cancel the job")
-        for slot in found.nodes
-        if slot in busy
-    ]
-    if at_work:
-        raise SubjectFailed(at_work)
+    held = at_work(found.nodes, busy)
+    if held:
+        raise SubjectFailed(held)
     try:
         ec2.terminate(one.id for one in ec2.instances(found.cluster, found.pool) if one.there)
         left = ec2.gone(found.cluster, found.pool, seconds)
     except (BotoCoreError, ClientError) as error:
         raise unfit(error, found) from None
     if left:
-        cause = f"not terminated within {seconds:g} s"
-        raise SubjectFailed(
-            [Failure(one.slot or one.id, failures.STAYED, cause, "look at it in EC2") for one in left]
-        )
+        raise SubjectFailed(stayed(left, seconds))
+
+
+def at_work(slots: Iterable[str], busy: Mapping[str, str]) -> list[Failure]:
+    """Slots that cannot be emptied, since they run jobs."""
+    return [
+        Failure(slot, failures.BUSY, busy[slot], "drain it, or cancel the job")
+        for slot in sorted(slots)
+        if slot in busy
+    ]
+
+
+def stayed(left: Iterable[Instance], seconds: float) -> list[Failure]:
+    """Instances that were terminated and are not gone in time."""
+    cause = f"not terminated within {seconds:g} s"
+    return [Failure(one.slot or one.id, failures.STAYED, cause, "look at it in EC2") for one in left]
 
 
 def foreseen(wanted: WantedNodes) -> FoundNodes:

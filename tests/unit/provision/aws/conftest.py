@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rackwright.plan.aws_model import CLUSTER_TAG, POOL_TAG, SLOT_TAG
+from rackwright.plan.aws_model import (
+    CLUSTER_TAG,
+    POOL_TAG,
+    SLOT_TAG,
+    AwsComputeStack,
+    CapacityPlan,
+    NodePlan,
+    NodeSetPlan,
+    TemplatePlan,
+    ZoneStack,
+)
 from rackwright.provision.aws.nodeset.ec2 import Ec2
 from rackwright.provision.aws.nodeset.model import WantedNode, WantedNodes
 from rackwright.provision.aws.nodeset.reconcile import Means, brought_up, read
@@ -74,6 +84,23 @@ class Pool:
             all_or_nothing=self.all_or_nothing,
             nodes=nodes,
         )
+
+    @property
+    def zone(self) -> AwsComputeStack:
+        """As the plan has it."""
+        wanted = self.wanted
+        nodes = {slot: NodePlan(address=one.address, burst=one.burst) for slot, one in wanted.nodes.items()}
+        template = TemplatePlan(
+            instance_type="lab1.2rail",
+            ami="ami-0123456789abcdef0",
+            interfaces=(),
+            capacity=CapacityPlan(kind="on-demand"),
+            placement_group=False,
+            controller=False,
+        )
+        node_set = NodeSetPlan(template=template, all_or_nothing=self.all_or_nothing, nodes=nodes)
+        shared = {name: getattr(wanted, name) for name in ZoneStack.model_fields}
+        return AwsComputeStack(**shared, node_sets={POOL: node_set})
 
     def up(self) -> FoundNodes:
         """Bring it up, and keep what was found as an engine does."""

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # (boto3 has no types)
 
-from rackwright.errors import EnvironmentUnfit, SubjectFailed
+from rackwright.errors import EnvironmentUnfit, Failure, SubjectFailed
 from rackwright.lab.aws.emulation import Faults
-from rackwright.provision.aws.nodeset import reconcile
+from rackwright.provision.aws.nodeset import leftover, reconcile
 from rackwright.provision.aws.nodeset.changes import changes
 from rackwright.provision.aws.nodeset.ec2 import Ec2, Instance
 from rackwright.provision.aws.nodeset.launch import WORKERS
 from rackwright.provision.aws.nodeset.look import VISIBLE_AFTER, just_launched, look
 from rackwright.provision.aws.nodeset.model import FoundNode
 from rackwright.provision.aws.nodeset.tokens import token
+from rackwright.provision.notes import Change
+from tests.unit.provision.aws.conftest import POOL
 
 if TYPE_CHECKING:
     from tests.unit.provision.aws.conftest import Pool
@@ -283,11 +285,47 @@ def test_destroying_a_pool_with_jobs_is_refused_as_a_whole(pool: Pool) -> None:
     assert len(pool.there()) == 2
 
 
+def test_what_no_state_knows_of_a_destroyed_zone_is_terminated_and_told(pool: Pool) -> None:
+    pool.up()
+    lost = pool.launch_by_hand()
+    there = pool.there()
+    told = list(leftover.cleared(pool.zone, pool.ec2, {}))
+    assert {(one.slot, one.before, one.after) for one in told if isinstance(one, Change)} == {
+        ("cnode-001", there["cnode-001"], "terminated"),
+        ("cnode-002", there["cnode-002"], "terminated"),
+        (lost, lost, "terminated"),
+    }
+    assert pool.there() == {}
+    assert list(leftover.cleared(pool.zone, pool.ec2, {})) == []
+
+
+def test_what_no_state_knows_and_runs_jobs_is_left_and_named(pool: Pool) -> None:
+    pool.up()
+    [told] = leftover.cleared(pool.zone, pool.ec2, {"cnode-002": "runs Slurm job 7 of alice"})
+    assert isinstance(told, Failure)
+    assert (told.subject, told.code) == ("cnode-002", "EC2009")
+    assert len(pool.there()) == 2
+
+
+def test_an_instance_of_the_cluster_that_is_of_no_planned_pool_is_named_and_left(pool: Pool) -> None:
+    pool.static = 1
+    pool.up()
+    assert list(leftover.strangers(pool.zone, [POOL], pool.ec2)) == []
+    [stranger] = leftover.strangers(pool.zone, ["another"], pool.ec2)
+    there = pool.there()
+    assert (stranger.subject, stranger.code) == ("cnode-001", "EC2010")
+    assert there["cnode-001"] in stranger.cause
+    assert f"pool {POOL}, which is not planned" in stranger.cause
+
+
 def test_ec2_that_cannot_be_asked_is_no_pool_without_instances(pool: Pool) -> None:
     pool.up()
     pool.cloud.url = "http://127.0.0.1:9"
     with pytest.raises(EnvironmentUnfit) as unfit:
         pool.refresh()
+    assert unfit.value.code == "EC2004"
+    with pytest.raises(EnvironmentUnfit) as unfit:
+        list(leftover.cleared(pool.zone, pool.ec2, {}))
     assert unfit.value.code == "EC2004"
 
 
