@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from typing import IO, TYPE_CHECKING, Self
 
@@ -42,8 +43,12 @@ class EventLog:
                 self._file.flush()
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        if self._file is None:
+            return
+        with self._file:
+            if kind is None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
         if kind is None:
             self._partial.replace(self.path)
 

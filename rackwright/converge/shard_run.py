@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_runner import Runner, RunnerConfig  # type: ignore[import-untyped]  # (it has no types)
 
-from rackwright import paths
+from rackwright import canonical, paths
 from rackwright.converge import leash
 from rackwright.converge.lock import RUNNERS
 
@@ -104,7 +104,7 @@ def stop(place: Path, *, now: bool = False) -> None:
         place: its private data folder.
         now: interrupt the tasks that run, too.
     """
-    (place / "stop").write_text(leash.NOW if now else "", encoding="utf-8")
+    canonical.write_atomic(place / "stop", leash.NOW if now else "", mode=0o600)
 
 
 def run(shard: Shard, settings: Settings, ident: str, on_event: OnEvent) -> Ending:
@@ -176,7 +176,7 @@ def _config(shard: Shard, settings: Settings, ident: str) -> RunnerConfig:
 def _write_limit(place: Path, shard: Shard) -> Path:
     """The hosts as a file: thousands of names would not fit into an argument."""
     file = place / "hosts"
-    file.write_text("\n".join(shard.hosts) + "\n", encoding="utf-8")
+    canonical.write_atomic(file, "\n".join(shard.hosts) + "\n", mode=0o600)
     return file
 
 

@@ -27,7 +27,7 @@ def stack_locks(ground: Ground) -> Iterator[Lack]:
                 "a stack that nobody holds",
                 "the next `rackwright up` releases it"
                 if holder.dead
-                else f"wait for it, or, if it is dead on another machine: pulumi cancel --stack {name.stack}",
+                else f"wait for it, or, if it is dead on another machine: {name.unlock}",
                 blocks=not holder.dead,
                 where=str(name),
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,18 @@ class Holder:
         return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
 
 
+class _Written(BaseModel):
+    """A lock's file (pulumi 3.272, pkg/backend/diy/lock.go)."""
+
+    pid: int = 0
+    username: str = ""
+    hostname: str = ""
+    timestamp: str = ""
+
+    def holder(self, file: Path) -> Holder:
+        return Holder(file, self.pid, self.username, self.hostname, self.timestamp)
+
+
 def _is_engine(pid: int) -> bool:
     """Whether a process of that id runs `pulumi`; ids are used again."""
     try:
@@ -48,17 +61,10 @@ def holders(state: Path, project: str, stack: str) -> list[Holder]:
 
 def _holder(file: Path) -> Holder:
     try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+        return _Written.model_validate_json(file.read_bytes()).holder(file)
+    except ValidationError:
         # Cut short, by a full disk or a power cut: nobody's that we could prove dead.
-        written = {}
-    return Holder(
-        file=file,
-        pid=int(written.get("pid", 0)),
-        user=str(written.get("username", "")),
-        host=str(written.get("hostname", "")),
-        since=str(written.get("timestamp", "")),
-    )
+        return _Written().holder(file)
 
 
 def release_dead(state: Path, project: str, stack: str) -> list[Holder]:

@@ -15,6 +15,7 @@ import pytest
 
 from rackwright.provision.onprem.reconcile import WORKERS
 from tests.doubles.processes import ENGINE, working_on
+from tests.doubles.site import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,27 +139,42 @@ def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
 
 
-@pytest.mark.parametrize("host", ["elsewhere.example", None], ids=["another machine", "this one, alive"])
-def test_a_lock_whose_owner_is_not_proven_dead_stays(
-    make_site: Callable[..., Site], host: str | None
-) -> None:
-    site = make_site()
+def _lock(site: Site, pid: int, host: str) -> None:
+    """Lock the stack as an engine of that process does."""
     site.run("stacks", "init")
     folder = site.state / "engine" / ".pulumi" / "locks" / "organization" / "onprem" / site.stack_name
     folder.mkdir(parents=True, exist_ok=True)
-    sleeper = ["bash", "-c", "exec -a pulumi sleep 600"]
-    with _running(sleeper) as pid:
-        lock = {
-            "pid": pid,
-            "username": "ada",
-            "hostname": host or socket.gethostname(),
-            "timestamp": "2026-11-28T04:00:00Z",
-        }
-        (folder / "a.json").write_text(json.dumps(lock))
-        done = site.run("up", "--yes", code=2)
-    assert "UP003" in done.stderr
-    assert "of ada on" in done.stderr
+    lock = {"pid": pid, "username": "ada", "hostname": host, "timestamp": "2026-11-28T04:00:00Z"}
+    (folder / "a.json").write_text(json.dumps(lock))
+
+
+def _refused(site: Site) -> str:
+    """The hint of an `up` that is refused because somebody else is at work."""
+    said = site.run("up", "--yes", "--format", "json", code=2).stdout
+    error = json.loads(said)
+    assert error["code"] == "UP003"
+    assert "of ada on" in error["got"]
     assert not any(bmc.asked for bmc in site.hall.bmcs.values())
+    return str(error["hint"])
+
+
+def test_a_lock_of_a_process_that_lives_stays(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    with _running(["bash", "-c", "exec -a pulumi sleep 600"]) as pid:
+        _lock(site, pid, socket.gethostname())
+        _refused(site)
+
+
+def test_a_lock_of_another_machine_is_told_with_the_command_that_ends_it(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site()
+    _lock(site, 1, "elsewhere.example")
+    command = _refused(site).partition("another machine: ")[2].replace("SPEC", str(site.spec))
+    path = f"{SCRIPT.parent}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(["bash", "-ec", command], env={**site.environment, "PATH": path}, check=True)
+    site.run("up", "--yes")
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
 
 
 @contextmanager

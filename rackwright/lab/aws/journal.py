@@ -7,6 +7,7 @@ one: its client has heard nothing. Standard library only.
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import os
 from dataclasses import dataclass, field
@@ -78,10 +79,14 @@ class Journal:
         self._append({"number": number, "status": status, "refused": refused})
 
     def _append(self, plain: Mapping[str, object]) -> None:
+        """One whole line or none: a full disk takes the part of it that still has room."""
         line = json.dumps(plain, sort_keys=True).encode() + b"\n"
         handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            os.write(handle, line)
+            before = os.fstat(handle).st_size
+            if os.write(handle, line) < len(line):
+                os.ftruncate(handle, before)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         finally:
             os.close(handle)
 

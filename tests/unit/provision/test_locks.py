@@ -74,9 +74,10 @@ def test_a_lock_of_another_machine_stays(tmp_path: Path, dead: int) -> None:
     assert file.exists()
 
 
-def test_a_lock_that_was_cut_short_stays_and_breaks_nothing(tmp_path: Path, dead: int) -> None:
+@pytest.mark.parametrize("text", ['{"pid": 1', "", "[]", "null", '{"pid": "x"}', '{"pid": null}', "\x00"])
+def test_a_lock_that_was_cut_short_stays_and_breaks_nothing(tmp_path: Path, dead: int, text: str) -> None:
     file = _lock(tmp_path, dead)
-    file.write_text('{"pid": 1')
+    file.write_text(text)
     assert release_dead(tmp_path, "onprem", "t-hall") == []
     assert len(holders(tmp_path, "onprem", "t-hall")) == 1
     assert file.exists()
