@@ -1,5 +1,5 @@
 # The only entry a contributor must know; `make` alone lists the targets.
-SPEC ?= clusters/lab.yaml
+SPEC ?= clusters/lab-hybrid.yaml
 ARGS ?=
 
 BOOTSTRAP := sh bootstrap/run.sh
@@ -17,7 +17,7 @@ help: ## this list
 setup: ## Debian packages, .venv, engine and root image; cached
 	@$(BOOTSTRAP) setup
 
-lab: setup ## build the cluster of SPEC (default clusters/lab.yaml) on this machine; as root
+lab: setup ## build the cluster of SPEC (default clusters/lab-hybrid.yaml) on this machine; as root
 	@$(BOOTSTRAP) lab $(SPEC)
 
 lab-down: ## take it away again
@@ -25,13 +25,13 @@ lab-down: ## take it away again
 
 test: setup ## all tests but the slow ones; ARGS goes to pytest
 	@$(BOOTSTRAP) setup-tests
-	@$(PYTEST) $(STREAMS) -m "not slow" $(ARGS)
+	@$(PYTEST) $(STREAMS) -m "not slow and not kernel" $(ARGS)
 
-test-slow: setup ## all tests
+test-slow: setup ## all tests but those of real kernels
 	@$(BOOTSTRAP) setup-tests
-	@$(PYTEST) --durations=20 $(ARGS)
+	@$(PYTEST) --durations=20 -m "not kernel" $(ARGS)
 
-test-kernel: ## what only a real kernel shows
+test-kernel: ## what only a real kernel shows, in emulated machines
 	@$(BOOTSTRAP) test-kernel
 
 check: ## style, types, shell scripts, roles; needs .venv only

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rackwright.lab.status import Status
     from rackwright.lab.up import Report
 
-DEFAULT = Path("clusters/lab.yaml")
-
 
 @click.group("lab")
 def command() -> None:
@@ -35,8 +33,7 @@ def command() -> None:
 
 
 command.add_command(lab_fault.command)
-_SPEC = click.argument("spec", type=frame.SPEC, default=DEFAULT)
-_LAB = click.argument("lab", metavar="[SPEC|NAME]", default=str(DEFAULT))
+_SPEC = click.argument("spec", type=frame.SPEC, default=Path(naming.USUAL))
 
 
 @frame.command("up", group=command, example="rackwright lab up clusters/lab.yaml")
@@ -72,7 +69,7 @@ def _up_text(wanted: Wanted, report: Report, now: Status | None) -> str:
 
 
 @frame.command("down", group=command, example="rackwright lab down lab")
-@_LAB
+@click.argument("lab", metavar="[SPEC|NAME]", default=naming.USUAL)
 def lab_down(console: Console, lab: str) -> int:
     """Take a lab away with its hosts, their disks and its state; evidence in ./runs stays.
 
@@ -115,7 +112,7 @@ def _down_text(lab: str, kept: list[str], strangers: list[str], *, found: bool) 
 
 
 @frame.command("status", group=command, example="rackwright lab status --format json")
-@_LAB
+@click.argument("lab", metavar="[SPEC|NAME]", default=naming.usual)
 def lab_status(console: Console, lab: str) -> int:
     """Show the hosts of a lab: off, booting, or on, which is when they listen for SSH."""
     places = naming.which(lab)
@@ -173,7 +170,13 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
 
 
 @frame.command("ssh", group=command, example="rackwright lab ssh node-001 uptime")
-@click.option("--spec", type=frame.SPEC, default=DEFAULT, show_default=True, help="Spec of the lab.")
+@click.option(
+    "--spec",
+    type=frame.SPEC,
+    default=lambda: Path(naming.usual()),
+    show_default="the only lab that is here",
+    help="Spec of the lab.",
+)
 @click.argument("host")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
 def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from rackwright.lab.model import World
     from rackwright.lab.protocol import Answer, NamedFault
 
-DEFAULT = Path("clusters/lab.yaml")
 _WITHIN_S = 300.0
 """Clearing may switch hosts on, one after the other."""
 
@@ -49,7 +47,11 @@ def command() -> None:
 
 
 _lab_option = click.option(
-    "--lab", default=str(DEFAULT), show_default=True, metavar="SPEC|NAME", help="Which lab."
+    "--lab",
+    default=naming.usual,
+    show_default="the only one that is here",
+    metavar="SPEC|NAME",
+    help="Which lab.",
 )
 
 

@@ -15,6 +15,8 @@ from rackwright.lab import places
 if TYPE_CHECKING:
     from rackwright.lab.places import Places
 
+USUAL = "clusters/lab-hybrid.yaml"
+"""Of the lab that `make lab` builds."""
 _NAME = re.compile(r"[a-z]([a-z0-9-]{0,30}[a-z0-9])?")
 _CLUSTER_NAME = re.compile(r"^cluster:\s*\{?\s*name:\s*[\"']?([a-z0-9-]+)", re.MULTILINE)
 """As people write it; a spec that hides its name otherwise is known by its path."""
@@ -37,6 +39,12 @@ def which(argument: str) -> Places | None:
         return made_from[0]
     name = _name_in(path)
     return places.of(name) if name else None
+
+
+def usual() -> str:
+    """Spec of the lab that is meant where none is named: the only one that is here, or `USUAL`."""
+    here = [spec for known in places.known() if (spec := _spec_of(known)) is not None]
+    return str(here[0]) if len(here) == 1 else USUAL
 
 
 def _spec_of(lab: Places) -> Path | None:

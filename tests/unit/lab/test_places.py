@@ -83,6 +83,18 @@ def test_what_names_no_lab_means_none(tmp_path: Path) -> None:
     assert naming.which("../../etc") is None
 
 
+def test_where_none_is_named_the_only_lab_is_meant_or_that_of_make_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert naming.usual() == naming.USUAL
+    assert f"SPEC ?= {naming.USUAL}\n" in (paths.repository() / "Makefile").read_text()
+    _stored(tmp_path, "atlas", tmp_path / "atlas.yaml")
+    assert naming.usual() == str(tmp_path / "atlas.yaml")
+    _stored(tmp_path, "meridian", tmp_path / "meridian.yaml")
+    assert naming.usual() == naming.USUAL
+
+
 @pytest.mark.parametrize("module", ["teardown", "supervisor", "parts", "snapshot", "protocol"])
 def test_what_takes_a_lab_away_needs_the_standard_library_only(module: str) -> None:
     program = (
