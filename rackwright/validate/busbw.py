@@ -36,6 +36,11 @@ def factor(collective: str, ranks: int) -> float:
     return _FACTORS[collective](ranks)
 
 
+def least_traffic(collective: str, parts: int) -> float:
+    """Share of the size that must leave, or enter, each of so many parts of the machine."""
+    return _LEAST_TRAFFIC[collective](parts)
+
+
 def bound(collective: str, ranks: int, injection: float) -> float:
     """Most bus bandwidth that any algorithm reaches, in the unit of the injection bandwidth.
 
@@ -52,4 +57,4 @@ def bound(collective: str, ranks: int, injection: float) -> float:
     Source: Chan et al., Collective communication: theory, practice, and experience (2007), §3:
     lower bounds of the bandwidth term; design §8.
     """
-    return injection * factor(collective, ranks) / _LEAST_TRAFFIC[collective](ranks)
+    return injection * factor(collective, ranks) / least_traffic(collective, ranks)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from rackwright.catalogue.model import Check
 from rackwright.errors import UsageError
 from rackwright.spec.fabrics import Ethernet, InfiniBand, InfiniBandSpeed
+from rackwright.validate import ceilings
 from rackwright.validate.busbw import COLLECTIVES, bound
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
+from rackwright.validate.limits import of_state, way_of
 from rackwright.validate.model import Unit
 from rackwright.validate.published import of_accelerators
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from rackwright.catalogue.model import NetworkCards, Platform
     from rackwright.plan.model import Plan
     from rackwright.spec.fabrics import Fabric
+    from rackwright.validate.expectations import Ceiling
 
 _INFINIBAND_MBIT = {InfiniBandSpeed.HDR: 2e5, InfiniBandSpeed.NDR: 4e5, InfiniBandSpeed.XDR: 8e5}
 _ETHERNET = re.compile(r"([0-9]+)([mg])")
@@ -85,19 +88,29 @@ def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expe
     found = [*_defined(), _CLOCK, *_link_mtus(plan, wanted)]
     for fabric in sorted({link.fabric for link in links}):
         found += _of_fabric([link for link in links if link.fabric == fabric])
-    found += _published(plan, catalogue, wanted)
+    found += of_state(plan, catalogue, wanted)
+    platform = _platform(plan, catalogue, wanted)
+    highest: tuple[Ceiling, ...] = ()
+    if platform is not None and platform.accelerators:
+        found += of_accelerators(platform.name, len(wanted), platform.accelerators)
+        node_gb_s = _efa_gb_s(plan, platform, wanted) or _node_gb_s(links)
+        highest = tuple(ceilings.of_accelerators(platform, len(wanted), node_gb_s))
     for expectation in found:
-        refuse_absurd(expectation, len(wanted), found, _healthy(links))
-    return Expectations(expectations=tuple(found))
+        refuse_absurd(expectation, len(wanted), found, _healthy(links), highest)
+    return Expectations(expectations=tuple(found), ceilings=highest)
 
 
-def _published(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Iterator[Expectation]:
-    """What is known of nccl-tests over these slots, where they are of one platform."""
+def _platform(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Platform | None:
+    """The one platform of these slots, where it is proven by nccl-tests."""
     names = {pool.platform for pool in plan.pools.values() if pool.slots.keys() & set(nodes)}
-    if len(names) == 1:
-        platform = catalogue.platforms[names.pop()]
-        if Check.NCCL_TESTS in platform.checks and platform.accelerators:
-            yield from of_accelerators(platform.name, len(nodes), platform.accelerators)
+    platform = catalogue.platforms[names.pop()] if len(names) == 1 else None
+    return platform if platform is not None and Check.NCCL_TESTS in platform.checks else None
+
+
+def _node_gb_s(links: list[Links]) -> float | None:
+    """What a node can send over all of its links to the fabric that carries most; GB/s."""
+    rates = [link.rails * link.mbit_s for link in links]
+    return max(rates) / ceilings.MBIT_S[Unit.GB_S] if rates else None
 
 
 def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
@@ -115,11 +128,20 @@ def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
             )
 
 
+def _efa_gb_s(plan: Plan, platform: Platform, nodes: list[str]) -> float | None:
+    """What a node can send over the EFA interfaces that it is launched with; GB/s."""
+    pool = next(one for one in plan.pools.values() if one.slots.keys() & set(nodes))
+    kind, nics = way_of(plan, pool)
+    rate = _efa_mbit_s(platform.network_cards) if kind == "efa" and platform.network_cards else None
+    return nics * rate / ceilings.MBIT_S[Unit.GB_S] if rate else None
+
+
 def refuse_absurd(
     expectation: Expectation,
     ranks: int,
     planned: Iterable[Expectation],
     healthy: Mapping[tuple[str, str], float],
+    highest: Iterable[Ceiling] = (),
 ) -> None:
     """Refuse a gate that no algorithm can pass, or that half-broken machines do.
 
@@ -127,7 +149,8 @@ def refuse_absurd(
         expectation: to be looked at; one that is no gate on bus bandwidth is let through.
         ranks: taking part.
         planned: expectations of the plan, whose nominal figures are the rates of the links.
-        healthy: (fabric, collective) → published bus bandwidth over all rails, Mbit/s.
+        healthy: (fabric, collective) → published bus bandwidth over all rails, in its unit.
+        highest: what no algorithm beats, whatever the unit.
 
     Raises:
         UsageError: it is one of these.
@@ -137,6 +160,11 @@ def refuse_absurd(
         return
     rates = [other.nominal for other in _of_links(key, planned) if other.unit is expectation.unit]
     most = bound(key.collective, max(ranks, 2), max(rates)) if rates else gate
+    ceiling = ceilings.above(expectation, highest)
+    if ceiling is not None:
+        raise _absurd(
+            expectation, f"at most {ceiling.gb_s:g} gb_s, which no algorithm beats: {ceiling.source}"
+        )
     if gate > most:
         raise _absurd(expectation, f"at most {most:g}, which no algorithm beats on these links")
     published = healthy.get((key.fabric or "", key.collective), 0.0) if key.rails != 1 else 0.0

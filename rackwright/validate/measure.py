@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rackwright.validate.model import Artefact
 
-OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK})
+OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK, Tool.NCCL_LOG, Tool.COUNTERS})
 """Tools whose output names the host of each value."""
 OF_ALL = frozenset({Tool.COLLECTIVES, Tool.NCCL_TESTS, Tool.RCCL_TESTS})
 """Tools whose output names all hosts that took part."""

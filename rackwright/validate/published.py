@@ -29,6 +29,13 @@ class Figure(Model):
     source: str
 
 
+class Link(Model):
+    """What one accelerator can send within its domain."""
+
+    gb_s: Annotated[float, Field(gt=0)]
+    source: str
+
+
 class Published(Model):
     """All figures."""
 
@@ -36,6 +43,8 @@ class Published(Model):
     """Of a figure that a gate is; below 0.7 half-broken machines pass (design §8)."""
     figures: tuple[Figure, ...]
     sources: Mapping[str, str]
+    links: Mapping[str, Link]
+    """Accelerator → its links to others, in one direction."""
     unpublished: Mapping[str, str]
     """Platform → what was looked for and not found."""
 

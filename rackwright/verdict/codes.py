@@ -146,8 +146,8 @@ class Event:
     """``fatal`` or ``nonfatal`` where the event says so."""
     unit: str = ""
     """Part of the device (GPC, TPC, SM) where the event names one."""
-    reboots: int = 0
-    """How often the node was restarted since the device first showed this."""
+    boot: int = 0
+    """Which boot of its log it is of, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +185,15 @@ def of_dcgm(error_id: int, severity: int | None, table: Codes | None = None) -> 
     return action, action is not Action.NONE
 
 
+def rank(action: Action) -> int:
+    """Where an action stands between least and most."""
+    return _ORDER.index(action)
+
+
 def _of_device(device: str, events: list[Event], table: Codes) -> Asked:
     said = [_of_event(event, table) for event in events]
     said += [found for rule in table.escalation if (found := _escalated(rule, device, events, table))]
-    most = max(said, key=lambda one: _ORDER.index(one.action))
+    most = max(said, key=lambda one: (rank(one.action), one.fatal))
     return Asked(device, most.action, any(one.fatal for one in said), most.because)
 
 
@@ -220,7 +225,8 @@ def _recovery(event: Event, table: Codes) -> Asked:
 def _escalated(rule: Escalation, device: str, events: list[Event], table: Codes) -> Asked | None:
     if rule.rule == "same-fault-after-reboots":
         holds = any(
-            event.reboots >= (rule.reboots or 1) and _of_event(event, table).fatal for event in events
+            _reboots(event, events) >= (rule.reboots or 1) and _of_event(event, table).fatal
+            for event in events
         )
         said = f"the same fault after {rule.reboots} reboots"
     elif rule.rule == "fatal-in-a-day":
@@ -234,6 +240,11 @@ def _escalated(rule: Escalation, device: str, events: list[Event], table: Codes)
         )
         said = "an error of programs that comes back on one unit is the hardware's"
     return Asked(device, rule.action, fatal=True, because=said) if holds else None
+
+
+def _reboots(event: Event, events: list[Event]) -> int:
+    """How often the node was restarted since its device first showed this."""
+    return event.boot - min(one.boot for one in events if (one.kind, one.code) == (event.kind, event.code))
 
 
 def _within(times: list[float], rule: Escalation) -> bool:

@@ -28,6 +28,11 @@ KINDS: Mapping[str, Kind] = {
     Check.COLLECTIVES: Kind.SITE,
     Check.NCCL_TESTS: Kind.SITE,
     Check.NCCOM_TEST: Kind.SITE,
+    Check.TRANSPORT: Kind.NODE,
+    Check.KERNEL_LOG: Kind.NODE,
+    Check.GPU_STATE: Kind.NODE,
+    Check.DCGM_DIAG: Kind.NODE,
+    Check.COUNTERS: Kind.NODE,
 }
 """Whom a check is about."""
 _LOCALISED = frozenset({Check.PAIRS, Check.COLLECTIVES})
@@ -44,6 +49,14 @@ _TOGETHER: Mapping[Tool, frozenset[str]] = {
     Tool.NCCOM_TEST: frozenset({"busbw"}),
 }
 """Names that a tool gives together or not at all, for each thing it measures."""
+_IN_ALL: Mapping[Tool, frozenset[str]] = {
+    Tool.NCCL_LOG: frozenset({"network", "ranks"}),
+    Tool.DMESG: frozenset({"events", "sealed"}),
+    Tool.NVIDIA_SMI: frozenset({"gpus", "sealed"}),
+    Tool.DCGM_DIAG: frozenset({"status"}),
+    Tool.COUNTERS: frozenset({"ports"}),
+}
+"""Names without which an output of a tool is not whole, about whatever they are."""
 _ONLY_IF_ANY = frozenset({"latency", "wrong"})
 """Of a link over which nothing comes there is none, which its path MTU of nought says; and the parser of
 nccl-tests knows in which halves of its rows wrong elements are looked for."""
@@ -95,11 +108,18 @@ def _holes(evidence: Evidence, step: Step, blamed: set[str]) -> Iterator[Judgeme
     brought = evidence.by_step.get(step.name, [])
     if not brought:
         yield from _of_step(evidence, step, f"{step.name} brought no value")
-    elif not all(map(_is_whole, _groups(step, brought))):
+    elif not _has_all(step, brought):
         yield from _of_step(evidence, step, f"some values of {step.name} are missing")
     elif step.ended is Ended.FAILED and step.stdout and step.stdout.path not in blamed:
         cause = f"{step.name} ended with status {step.exit_status}, which its output does not explain"
         yield from _of_step(evidence, step, cause)
+
+
+def _has_all(step: Step, brought: list[Measurement]) -> bool:
+    """Whether nothing is missing that a tool gives with the rest."""
+    if step.tool in _IN_ALL:
+        return _IN_ALL[step.tool] <= {one.name for one in brought}
+    return all(map(_is_whole, _groups(step, brought)))
 
 
 def _groups(step: Step, brought: list[Measurement]) -> list[tuple[Tool, list[Measurement]]]:

@@ -8,9 +8,12 @@ from rackwright.catalogue.model import Check
 from rackwright.verdict.accelerators import AcceleratorBandwidth
 from rackwright.verdict.bounded import Bounded
 from rackwright.verdict.curve import BandwidthCurve
+from rackwright.verdict.device_codes import DeviceCodes, Diagnosis
 from rackwright.verdict.hashes import ResultHash
+from rackwright.verdict.limited import Limited
 from rackwright.verdict.model import Kind
 from rackwright.verdict.pairs import PairBandwidth
+from rackwright.verdict.transport import Traffic, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,4 +128,30 @@ CRITERIA: tuple[Criterion, ...] = (
     BandwidthCurve(),
     AcceleratorBandwidth(Check.NCCL_TESTS),
     AcceleratorBandwidth(Check.NCCOM_TEST),
+    Transport(),
+    Traffic(),
+    DeviceCodes(),
+    Diagnosis(),
+    Limited(
+        "gpu-state",
+        Check.GPU_STATE,
+        (
+            "gpus",
+            "recovery_action",
+            "row_remap_failure",
+            "row_remap_pending",
+            "sram_uncorrected_aggregate",
+            "event_reason",
+        ),
+        good="all of its GPUs are there and well",
+        needs_all=True,
+    ),
+    Limited(
+        "port-counters",
+        Check.COUNTERS,
+        ("down", "growth", "rate"),
+        good="no counter of its ports tells of a fault",
+        needs_all=False,
+        unless={"down": frozenset({"link_downed"})},
+    ),
 )

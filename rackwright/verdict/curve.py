@@ -37,9 +37,24 @@ def dips(curve: Mapping[int, float]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def jumps(curve: Mapping[int, float]) -> tuple[int, ...]:
+    """Sizes that take far longer than a greater one: a knee where latency ends too early.
+
+    Args:
+        curve: size in bytes → bus bandwidth, by which size/bandwidth is as a time, but for a factor.
+    """
+    least, found = float("inf"), []
+    for size in sorted(curve, reverse=True):
+        time = size / curve[size] if curve[size] > 0 else float("inf")
+        if DIP * time > least:
+            found.append(size)
+        least = min(least, time)
+    return tuple(sorted(found))
+
+
 @dataclass(frozen=True)
 class BandwidthCurve:
-    """No size of a collective between accelerators is far slower than a smaller one."""
+    """Between accelerators no size is far slower than a smaller one, or far later than a greater one."""
 
     check: str = Check.NCCL_TESTS
     name: str = "accelerator-curve"
@@ -59,16 +74,31 @@ class BandwidthCurve:
             context = shown.context
             cause = f"{context.collective} of {context.size_bytes} bytes is far slower than a smaller size"
             return judged(subject, self.name, Value.FAIL, cause, found, shown=shown)
+        late = [one for curve in curves for one in _late(curve)]
+        if late:
+            shown = min(late, key=amount)
+            context = shown.context
+            cause = f"{context.collective} of {context.size_bytes} bytes takes far longer than a greater size"
+            return judged(subject, self.name, Value.FAIL, cause, found, shown=shown)
         if not curves:
             cause = f"no collective was measured at {FEWEST} sizes or more: there is no curve to look at"
             return judged(subject, self.name, Value.NOT_RUN, cause, found)
-        cause = f"{len(curves)} curves without a dip"
+        cause = f"{len(curves)} curves without a dip or a jump"
         return judged(subject, self.name, Value.PASS, cause, found)
 
 
 def _fallen(curve: list[Measurement]) -> list[Measurement]:
-    sizes = dips({one.context.size_bytes or 0: amount(one) for one in curve})
+    sizes = dips(_by_size(curve))
     return [one for one in curve if one.context.size_bytes in sizes]
+
+
+def _late(curve: list[Measurement]) -> list[Measurement]:
+    sizes = jumps(_by_size(curve))
+    return [one for one in curve if one.context.size_bytes in sizes]
+
+
+def _by_size(curve: list[Measurement]) -> dict[int, float]:
+    return {one.context.size_bytes or 0: amount(one) for one in curve}
 
 
 def _curves(found: list[Measurement]) -> dict[str, list[Measurement]]:

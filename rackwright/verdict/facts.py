@@ -31,6 +31,10 @@ ACTIONS: Mapping[str, Mapping[str, str]] = TypeAdapter(dict[str, dict[str, str]]
 def action(criterion: str, site_kind: str, subject: str) -> str:
     """What a person does next about a subject; empty where nothing is written for it."""
     texts = ACTIONS.get(criterion, {})
-    text = texts.get(site_kind) or texts.get("any", "")
+    return filled(texts.get(site_kind) or texts.get("any", ""), subject)
+
+
+def filled(text: str, subject: str) -> str:
+    """An action with the names of its subject."""
     node, _, port = subject.partition("/")
     return text.format(subject=subject, node=node, port=port or "its port")

@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import Check
+from rackwright.validate.model import Event
 from rackwright.verdict import coverage, fleet
+from rackwright.verdict.asymmetry import Asymmetry
 from rackwright.verdict.collective import CollectiveBandwidth
 from rackwright.verdict.criteria import CRITERIA
 from rackwright.verdict.evidence import Evidence, output_of, port_name
 from rackwright.verdict.judgement import Judgement, Who, unmeasured, worst
 from rackwright.verdict.model import Kind, Value, Verdict
 from rackwright.verdict.rollup import subjects
+from rackwright.verdict.stability import Stability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.validate.expectations import Expectations
-    from rackwright.validate.model import Measurements, Run
+    from rackwright.validate.model import Measurement, Measurements, Run
     from rackwright.verdict.criteria import Criterion
 
 
@@ -46,6 +49,9 @@ def _judgements(evidence: Evidence) -> list[Judgement]:
             found += _by(criterion, evidence)
     found += fleet.Speed().judge(evidence)
     found += fleet.BestOnNode().judge(evidence)
+    found += Stability().judge(evidence)
+    if Asymmetry.check in evidence.run.checks:
+        found += Asymmetry().judge(evidence)
     if CollectiveBandwidth.check in evidence.run.checks:
         found += CollectiveBandwidth().judge(evidence, _faulty(evidence, found))
     failed = [
@@ -111,12 +117,25 @@ def _faulty(evidence: Evidence, found: list[Judgement]) -> dict[tuple[str, int],
 def _not_judged(evidence: Evidence) -> dict[str, str]:
     """Measurement → why nothing judges it."""
     bare = {
-        f"{evidence.bounds.check(one)}: {one.name}"
+        f"{evidence.bounds.check(one)}: {_called(one)}"
         for one in evidence.measurements.measurements
-        if evidence.bound(one) is None and (evidence.bounds.check(one), one.name) != _COMPARED
+        if evidence.bound(one) is None and (evidence.bounds.check(one), one.name) not in _NOT_BY_FIGURES
     }
     return dict.fromkeys(sorted(bare), "nobody published or measured a figure for it here")
 
 
-_COMPARED = (Check.MATRIX, "result_hash")
-"""Judged by comparison."""
+def _called(one: Measurement) -> str:
+    counter = one.context.parameters.get("counter")
+    return f"{one.name} of {counter}" if counter else one.name
+
+
+_NOT_BY_FIGURES = frozenset(
+    {
+        (Check.MATRIX, "result_hash"),
+        (Check.DCGM_DIAG, "status"),
+        *((Check.KERNEL_LOG, name) for name in (*Event, "events", "sealed")),
+        *((check, "sealed") for check in (Check.TRANSPORT, Check.GPU_STATE)),
+        (Check.TRANSPORT, "ranks"),
+    }
+)
+"""Judged by comparison, or by a table of codes; or said of an output itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.verdict.evidence import port_name
-from rackwright.verdict.facts import action
+from rackwright.verdict.facts import action, filled
 from rackwright.verdict.judgement import WORST, Judgement, Who, worst
 from rackwright.verdict.model import Kind, Reason, Subject, Value
 
@@ -141,7 +141,7 @@ def _measurements(evidence: Evidence, who: Who, judgements: list[Judgement]) -> 
 
 
 def _with_action(evidence: Evidence, who: Who, reason: Reason) -> Reason:
-    """The same reason with what a person does next."""
+    """The same reason with what a person does next; a table of codes has said it already."""
     if reason.value is Value.PASS:
         return reason
     if reason.explained_by:
@@ -149,6 +149,8 @@ def _with_action(evidence: Evidence, who: Who, reason: Reason) -> Reason:
     node = who.name.partition("/")[0]
     site = who.name if who.kind is Kind.SITE else evidence.site_of.get(node, "")
     kind = evidence.run.site_kinds.get(site, "any")
+    if reason.action:
+        return reason.model_copy(update={"action": filled(reason.action, who.name)})
     return reason.model_copy(update={"action": action(reason.criterion, kind, who.name)})
 
 

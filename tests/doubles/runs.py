@@ -238,21 +238,22 @@ def _clock(folder: Path, _: World, hosts: tuple[str, ...]) -> Iterator[Step]:
 
 def _matrix(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]:
     for number, node in enumerate(hosts):
-        speed = world.gflops.get(node, 10.8 + number / 100)
-        text = _line(
-            "matrix",
-            host=node,
-            order=768,
-            iterations=30,
-            threads=1,
-            pattern=_NUMBERS,
-            gflops=speed,
-            gflops_min=speed * 0.97,
-            wrong=0 if node not in world.result else 30,
-            mismatches=0,
-            result_sha256=canonical.sha256(world.result.get(node, "right")),
-        )
+        text = matrix(node, world.gflops.get(node, 10.8 + number / 100), world.result.get(node, ""))
         yield _step(folder, _blank(f"matrix/{node}", "matrix", Tool.MATRIX, (node,)), text)
+
+
+def matrix(host: str, gflops: float, seed: str = "") -> str:
+    """What the program prints; with a seed a wrong result, whose hash is the seed's."""
+    return _line(
+        "matrix",
+        host=host,
+        **{"order": 768, "iterations": 30, "threads": 1, "pattern": _NUMBERS},
+        gflops=gflops,
+        gflops_min=gflops * 0.97,
+        wrong=30 if seed else 0,
+        mismatches=0,
+        result_sha256=canonical.sha256(seed or "right"),
+    )
 
 
 def _memory(folder: Path, _: World, hosts: tuple[str, ...]) -> Iterator[Step]:

@@ -92,6 +92,7 @@ def parse(text: str) -> Iterator[Reading]:
         for name, unit in columns:
             if name not in _PLAIN:
                 yield _reading(name, unit, gpu)
+    yield Reading(name="gpus", value=len(gpus), unit=Unit.COUNT)
     yield body.reading()
 
 

@@ -13,7 +13,7 @@ from rackwright.validate.measure import measure
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
 from rackwright.validate.parsers.table import parse
 from rackwright.validate.published import of_accelerators, published
-from rackwright.verdict.curve import dips
+from rackwright.verdict.curve import dips, jumps
 from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Value
 from tests.doubles import nccl
@@ -139,6 +139,20 @@ def test_the_curve_that_a_fleet_published_has_no_dip() -> None:
     curve = {2 ** (20 + place): busbw for place, busbw in enumerate(A100_MIB)}
     assert dips(curve) == ()
     assert dips({**curve, 2**27: 140.0}) == (2**27,)
+
+
+def test_a_small_size_that_takes_longer_than_a_greater_one_is_a_jump() -> None:
+    curve = {2 ** (20 + place): busbw for place, busbw in enumerate(A100_MIB)}
+    assert jumps(curve) == ()
+    late = {**curve, 2**20: 2**20 / (2**24 / curve[2**24]) * 0.6}
+    assert (dips(late), jumps(late)) == ((), (2**20,))
+
+
+def test_a_jump_of_latency_fails_although_bandwidth_only_rises() -> None:
+    figures = {**_figures("p5.48xlarge", 1), 2**31: 100.0, 2**32: 470.0, 2**33: 478.0}
+    found = _reason(nccl.table(figures, nodes=1, accelerators=8), 1, _expected("p5.48xlarge", 1))
+    assert (found.value, found.criterion) == (Value.FAIL, "accelerator-curve")
+    assert "takes far longer than a greater size" in found.cause
 
 
 def test_without_a_figure_nothing_passes() -> None:

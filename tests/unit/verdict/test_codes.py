@@ -109,8 +109,8 @@ def test_a_switch_event_that_is_possibly_fatal_is_taken_by_its_word() -> None:
 
 
 def test_the_same_fault_after_two_reboots_is_hardware() -> None:
-    (once,) = asked([xid(79, reboots=1)])
-    (again,) = asked([xid(79, reboots=2)])
+    (once,) = asked([xid(79), xid(79, boot=1)])
+    (again,) = asked([xid(79), xid(79, boot=1), xid(79, boot=2)])
     assert (once.action, again.action) == (Action.REBOOT, Action.INSPECT)
 
 

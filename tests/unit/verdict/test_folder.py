@@ -136,14 +136,44 @@ def test_gate_that_no_algorithm_reaches_is_refused(tmp_path: Path) -> None:
     assert "no algorithm beats" in caught.value.expected
 
 
-def test_expectation_that_selects_no_value_is_refused(tmp_path: Path) -> None:
-    good = runs.build(tmp_path / "run", "pass")
+def _refused(good: Path, **changed: object) -> UsageError:
     known = runs.expectations(runs.WORLDS["pass"]).expectations
     gate = next(one for one in known if one.key.collective == "all_reduce")
-    key = gate.key.model_copy(update={"size_bytes": 999}).model_dump(mode="json")
-    with pytest.raises(UsageError, match="selects no value") as caught:
-        folder.load(good, _expect(good, key=key))
-    assert caught.value.code == "EXP003"
+    key = {**gate.key.model_dump(mode="json"), **changed.pop("key", {})}  # type: ignore[dict-item] # (a map)
+    with pytest.raises(UsageError) as caught:
+        folder.load(good, _expect(good, **{"key": key, **changed}))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "got"),
+    [
+        ({"key": {"size_bytes": 2_000_000}}, "EXP003", "size_bytes=2000000"),
+        ({"key": {"collective": "all_reduce", "ranks": 64}}, "EXP003", "ranks=64"),
+        ({"key": {"algorithm": "tree"}}, "EXP003", "algorithm=tree"),
+        ({"key": {"platform": "dgx-h100"}}, "EXP003", "platform=dgx-h100"),
+        ({"key": {"parameters": {"iterations": 7}}}, "EXP003", "iterations"),
+        ({"key": {"name": "busbandwidth"}}, "EXP003", "busbandwidth of collectives"),
+        ({"key": {"check": "colectives"}}, "EXP003", "busbw of colectives"),
+        ({"unit": "gb_s", "at_least": 0.006, "nominal": 0.0125}, "EXP003", "unit gb_s"),
+        ({"key": {"size_bytes": 999}}, "EXP004", "size_bytes=999"),
+        ({"key": {"size_bytes": 2**40}}, "EXP004", f"size_bytes={2**40}"),
+        ({"unit": None}, "EXP002", "expectations.0.unit"),
+        ({"at_least": None, "at_most": None}, "EXP002", "an expectation has a bound"),
+        ({"one_of": ["fast"]}, "EXP002", "an expectation has a bound"),
+    ],
+)
+def test_an_expectation_that_means_nothing_for_the_run_is_refused(
+    tmp_path: Path, changed: dict[str, object], code: str, got: str
+) -> None:
+    refused = _refused(runs.build(tmp_path / "run", "pass"), **changed)
+    assert refused.code == code
+    assert got in refused.got
+
+
+def test_a_figure_of_a_check_that_brought_nothing_is_no_mistake_of_its_file(tmp_path: Path) -> None:
+    run_folder = runs.build(tmp_path / "run", runs.World(lost="node-002", lost_at="collectives"))
+    folder.load(run_folder, _expect(run_folder))
 
 
 TEXT = st.text(max_size=40)

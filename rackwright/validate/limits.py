@@ -1,0 +1,184 @@
+"""Plan and catalogue in, what is expected of transports, GPUs and ports out; figures and words are data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from rackwright import strict_yaml
+from rackwright.catalogue.model import Check, InterfaceType
+from rackwright.spec.base import Model
+from rackwright.validate.expectations import Expectation, Key, Provenance
+from rackwright.validate.model import Unit
+
+if TYPE_CHECKING:
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.catalogue.model import Platform
+    from rackwright.plan.model import Plan, PoolPlan
+
+_FOLDER = Path(__file__).parent
+_EFA = frozenset({InterfaceType.EFA, InterfaceType.EFA_ONLY})
+
+
+class Source(Model):
+    """Where a limit was read."""
+
+    text: str
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
+
+
+class Limit(Model):
+    """What one value may be."""
+
+    check: Check
+    name: str
+    parameters: dict[str, str | int | float] = {}
+    unit: Unit
+    at_least: float | None = None
+    at_most: float | None = None
+    one_of: tuple[str, ...] = ()
+    source: str
+
+
+class Limits(Model):
+    """All of them."""
+
+    sources: Mapping[str, Source]
+    limits: tuple[Limit, ...]
+
+
+class Way(Model):
+    """Words of NCCL for one kind of fabric."""
+
+    network: Annotated[tuple[str, ...], Field(min_length=1)]
+    provider: tuple[str, ...]
+    source: str
+
+
+class Nvls(Model):
+    """Accelerators whose switches reduce."""
+
+    accelerators: tuple[str, ...]
+    source: str
+
+
+class Transports(Model):
+    """What NCCL's log says where all is well."""
+
+    fabrics: Mapping[str, Way]
+    gpudirect: str
+    """Source of what is expected of it."""
+    nvls: Nvls
+
+
+@cache
+def limits() -> Limits:
+    """Those that come with the package."""
+    return Limits.model_validate(strict_yaml.load((_FOLDER / "limits.yaml").read_text(encoding="utf-8")))
+
+
+@cache
+def transports() -> Transports:
+    """Those that come with the package."""
+    text = (_FOLDER / "transports.yaml").read_text(encoding="utf-8")
+    return Transports.model_validate(strict_yaml.load(text))
+
+
+def of_state(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Iterator[Expectation]:
+    """What is asked of transports, GPUs and ports of these slots, as far as platforms declare the checks."""
+    pools = [pool for pool in plan.pools.values() if pool.slots.keys() & set(nodes)]
+    declared = {check for pool in pools for check in catalogue.platforms[pool.platform].checks}
+    yield from (_limit(one) for one in limits().limits if one.check in declared)
+    seen: set[str] = set()
+    for pool in pools:
+        platform = catalogue.platforms[pool.platform]
+        if platform.name not in seen:
+            seen.add(platform.name)
+            yield from _of_platform(platform, plan, pool)
+
+
+def _limit(one: Limit) -> Expectation:
+    bound = one.at_most if one.at_most is not None else one.at_least
+    source = limits().sources[one.source]
+    return Expectation(
+        key=Key(name=one.name, check=one.check, parameters=one.parameters),
+        unit=one.unit,
+        at_least=one.at_least,
+        at_most=one.at_most,
+        one_of=one.one_of,
+        nominal=bound or 0,
+        provenance=Provenance.PUBLISHED,
+        source=f"{source.text} ({source.date})",
+    )
+
+
+def _of_platform(platform: Platform, plan: Plan, pool: PoolPlan) -> Iterator[Expectation]:
+    if Check.GPU_STATE in platform.checks and platform.accelerators:
+        yield _planned(platform, Check.GPU_STATE, "gpus", platform.accelerators)
+    if Check.TRANSPORT in platform.checks:
+        yield from _of_transport(platform, plan, pool)
+
+
+def _of_transport(platform: Platform, plan: Plan, pool: PoolPlan) -> Iterator[Expectation]:
+    known = transports()
+    kind, nics = way_of(plan, pool)
+    if (way := known.fabrics.get(kind)) is not None:
+        yield _word(platform, "network", way.network, way.source)
+        if way.provider:
+            yield _word(platform, "provider", way.provider, way.source)
+        yield _planned(platform, Check.TRANSPORT, "nics", nics)
+        yield _yes(platform, "gpudirect", known.gpudirect)
+    if platform.accelerator in known.nvls.accelerators:
+        yield _yes(platform, "nvls", known.nvls.source)
+
+
+def way_of(plan: Plan, pool: PoolPlan) -> tuple[str, int]:
+    """Kind of the fabric that collectives of a node go over, and its NICs there; empty where that is open.
+
+    EFA where a node is launched with it, else the fabric to which most of its ports go.
+    """
+    efa = sum(one.interface_type in _EFA for one in pool.nics)
+    if efa:
+        return "efa", efa
+    ports = Counter(port.fabric for slot in list(pool.slots.values())[:1] for port in slot.ports)
+    most = [fabric for fabric, count in ports.items() if count == max(ports.values())]
+    return (plan.fabrics[most[0]].kind, ports[most[0]]) if len(most) == 1 else ("", 0)
+
+
+def _planned(platform: Platform, check: Check, name: str, count: int) -> Expectation:
+    return Expectation(
+        key=Key(name=name, check=check, platform=platform.name),
+        unit=Unit.COUNT,
+        at_least=count,
+        at_most=count,
+        nominal=count,
+        provenance=Provenance.PLAN,
+        source=f"a {platform.name} of this plan has {count}",
+    )
+
+
+def _word(platform: Platform, name: str, words: tuple[str, ...], source: str) -> Expectation:
+    return Expectation(
+        key=Key(name=name, check=Check.TRANSPORT, platform=platform.name),
+        unit=Unit.WORD,
+        one_of=words,
+        nominal=0,
+        provenance=Provenance.PLAN,
+        source=f"the plan's fabric; {source}",
+    )
+
+
+def _yes(platform: Platform, name: str, source: str) -> Expectation:
+    return Expectation(
+        key=Key(name=name, check=Check.TRANSPORT, platform=platform.name),
+        unit=Unit.YES_NO,
+        at_least=1,
+        nominal=1,
+        provenance=Provenance.PUBLISHED,
+        source=source,
+    )

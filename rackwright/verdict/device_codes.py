@@ -1,0 +1,160 @@
+"""What a node's logs say of its devices, against the table of codes: what is a fault, what it asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rackwright.catalogue.model import Check
+from rackwright.validate.model import Event as Name
+from rackwright.verdict.codes import Action, Event, asked, codes, of_dcgm, rank
+from rackwright.verdict.judgement import Judgement, Who, judged, unmeasured
+from rackwright.verdict.model import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
+    from rackwright.validate.model import Measurement
+    from rackwright.verdict.codes import Asked
+    from rackwright.verdict.evidence import Evidence
+
+UNTOLD = frozenset({"skip", "not_run", "warn"})
+"""Words of DCGM for what was not tested: it has passed what it could not do (DCGM#284, DCGM#55)."""
+
+
+@dataclass(frozen=True)
+class DeviceCodes:
+    """The kernel's log of a node has no event that is a fault of a device, by itself or by coming back."""
+
+    name: ClassVar[str] = "device-codes"
+    check: ClassVar[str] = Check.KERNEL_LOG
+    kind: ClassVar[Kind] = Kind.NODE
+
+    def judge(self, evidence: Evidence) -> Iterator[Judgement]:
+        """Each node whose log was read."""
+        counted = evidence.by_subject(self.check, "events", self.kind)
+        found = {name.value: evidence.by_subject(self.check, name.value, self.kind) for name in Name}
+        sealed = evidence.by_subject(self.check, "sealed", self.kind)
+        for who in {**counted, **sealed}:
+            events = [one for of_name in found.values() for one in of_name.get(who, ())]
+            whole = all(one.value is True for one in sealed.get(who, ())) and who in counted
+            yield self._of(who, events, [*counted.get(who, ()), *events], whole=whole)
+
+    def _of(self, who: Who, events: list[Measurement], rest: list[Measurement], *, whole: bool) -> Judgement:
+        said = asked(map(_event, _in_order(events)))
+        faults = [one for one in said if one.fatal]
+        if faults:
+            return self._fault(who, max(faults, key=lambda one: rank(one.action)), events, len(faults))
+        if not whole:
+            cause = "its log has no last line: what it does not show may have been cut off"
+            return unmeasured(who, self.name, cause, (one.artefact for one in rest))
+        noted = ", ".join(sorted({one.because for one in said}))
+        cause = f"{len(events)} events, none of a fault: {noted}" if events else "no event of a device"
+        return judged(who, self.name, Value.PASS, cause, rest)
+
+    def _fault(self, who: Who, fault: Asked, events: list[Measurement], devices: int) -> Judgement:
+        shown = next(one for one in events if _device(one) == fault.device)
+        more = f", and {devices - 1} more devices" if devices > 1 else ""
+        cause = f"{fault.device}: {fault.because}{more}"
+        found = judged(who, self.name, Value.FAIL, cause, events, shown=shown)
+        update = {"action": codes().actions[fault.action], "provenance": _source(shown)}
+        return Judgement(who, found.reason.model_copy(update=update), found.measurements)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Every test of DCGM passed on every entity; skipped, or passed with a warning, is not tested."""
+
+    name: ClassVar[str] = "dcgm-diagnosis"
+    check: ClassVar[str] = Check.DCGM_DIAG
+    kind: ClassVar[Kind] = Kind.NODE
+
+    def judge(self, evidence: Evidence) -> Iterator[Judgement]:
+        """Each node that was diagnosed."""
+        for who, found in evidence.by_subject(self.check, "status", self.kind).items():
+            yield self._of(who, found)
+
+    def _of(self, who: Who, found: list[Measurement]) -> Judgement:
+        failed = [one for one in found if one.value == "fail" or _fatal(one)]
+        if failed:
+            shown = max(failed, key=lambda one: rank(_asked_by(one)[0]))
+            cause = f"{_test(shown)} failed" if shown.value == "fail" else f"{_test(shown)} warns of a fault"
+            said = shown.context.parameters.get("warning")
+            judgement = judged(
+                who, self.name, Value.FAIL, f"{cause}: {said}" if said else cause, found, shown=shown
+            )
+            action = codes().actions[_asked_by(shown)[0]]
+            return Judgement(who, judgement.reason.model_copy(update={"action": action}), tuple(found))
+        untold = [one for one in found if one.value in UNTOLD]
+        if untold:
+            cause = f"{_test(untold[0])} is {untold[0].value}, which is no pass"
+            return judged(who, self.name, Value.NOT_RUN, cause, found, shown=untold[0])
+        strange = [one for one in found if one.value != "pass"]
+        if strange:
+            cause = f"{_test(strange[0])} has a word that is not known here"
+            return judged(who, self.name, Value.ERROR, cause, found, shown=strange[0])
+        return judged(who, self.name, Value.PASS, f"{len(found)} tests passed", found)
+
+
+def _in_order(events: list[Measurement]) -> list[Measurement]:
+    return sorted(events, key=lambda one: (_boot(one), _number(one, "at_s")))
+
+
+def _event(one: Measurement) -> Event:
+    """As the table of codes wants it; how often the node was restarted meanwhile is put in by `asked`."""
+    said = one.context.parameters
+    return Event(
+        kind=cast('Literal["xid", "sxid", "fallen_off_bus"]', one.name),
+        code=str(one.value),
+        device=_device(one),
+        at_s=_number(one, "at_s"),
+        text=str(said.get("text", "")),
+        severity=str(said.get("severity", "")),
+        unit=str(said.get("unit", "")),
+        boot=_boot(one),
+    )
+
+
+def _device(one: Measurement) -> str:
+    """A GPU is one device by whatever function of it a line speaks."""
+    return str(one.context.parameters.get("device", "")).partition(".")[0]
+
+
+def _number(one: Measurement, name: str) -> float:
+    value = one.context.parameters.get(name, 0.0)
+    return 0.0 if isinstance(value, str) else float(value)
+
+
+def _boot(one: Measurement) -> int:
+    return int(_number(one, "boot"))
+
+
+def _source(one: Measurement) -> str:
+    """Where the table has the code from."""
+    table = codes()
+    if one.name == Name.FALLEN_OFF_BUS:
+        source = table.fallen_off_bus.source
+    else:
+        source = table.entry(one.name, int(str(one.value))).source
+    known = table.sources.get(source)
+    return f"published: {known.text}" if known else ""
+
+
+def _test(one: Measurement) -> str:
+    said = one.context.parameters
+    return f"{said.get('test', 'a test')} on {said.get('entity', 'an entity')}"
+
+
+def _asked_by(one: Measurement) -> tuple[Action, bool]:
+    error, severity = (one.context.parameters.get(name) for name in ("error_id", "severity"))
+    if error is None and one.value == "fail":
+        return Action.LOOK, True
+    if error is None:
+        return Action.NONE, False
+    return of_dcgm(int(error), None if severity is None else int(severity))
+
+
+def _fatal(one: Measurement) -> bool:
+    """Whether a pass with a warning warns of something that is fatal by its id or severity."""
+    return one.value == "warn" and "error_id" in one.context.parameters and _asked_by(one)[1]

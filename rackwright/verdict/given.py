@@ -1,0 +1,123 @@
+"""A file of expectations in, those of a run with it out; what means nothing for the run is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.errors import UsageError
+from rackwright.validate import documents
+from rackwright.validate.expectations import Expectations, Provenance
+from rackwright.validate.expected import refuse_absurd
+from rackwright.verdict.matching import Bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rackwright.validate.expectations import Expectation
+    from rackwright.validate.model import Measurement, Measurements, Run
+
+_FORM = "a file of expectations: docs/verdict.md"
+
+
+def read(path: Path) -> Expectations:
+    """The expectations of a file.
+
+    Raises:
+        UsageError: it is none; one without a unit, or without a bound, among them.
+    """
+    return documents.read(Expectations, path, "EXP002", _FORM)
+
+
+def over(planned: Expectations, path: Path, run: Run, measurements: Measurements) -> Expectations:
+    """The plan's expectations with those of a file, which win where both are about the same.
+
+    Raises:
+        UsageError: one of the file is for another unit, size or subject than any that was measured, or
+            is a gate that no algorithm passes, or that half-broken machines do.
+    """
+    given = read(path).expectations
+    ranks = max((one.context.ranks or 0 for one in measurements.measurements), default=0)
+    for expectation in given:
+        healthy = _published(planned.expectations, expectation)
+        refuse_absurd(expectation, ranks, planned.expectations, healthy, planned.ceilings)
+        _Selection(expectation, run, measurements, path).refuse_idle()
+    own = {expectation.key.model_dump_json(): expectation for expectation in given}
+    kept = [one for one in planned.expectations if one.key.model_dump_json() not in own]
+    both = (*kept, *map(_as_operators, own.values()))
+    return Expectations(expectations=both, ceilings=planned.ceilings)
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """What one expectation of a file selects of a run."""
+
+    expectation: Expectation
+    run: Run
+    measurements: Measurements
+    path: Path
+
+    def refuse_idle(self) -> None:
+        """Refuse it where it selects nothing, unless its check was asked for and brought nothing at all."""
+        bounds, key = Bounds(self.run, ()), self.expectation.key
+        brought = [one for one in self.measurements.measurements if bounds.check(one) == key.check]
+        named = [one for one in brought if one.name == key.name]
+        if not brought and key.check in self.run.checks:
+            return
+        if not named:
+            checks = ", ".join(self.run.checks)
+            raise self._idle(f"{key.name} of {key.check}", f"a measurement of {checks}")
+        self._refuse_size(named)
+        if not any(bounds.fits(key, one) for one in named):
+            said = key.model_dump(mode="json", exclude_none=True, exclude={"name", "check"})
+            shown = ", ".join(f"{name}={value}" for name, value in said.items() if value)
+            raise self._idle(shown, f"a key that fits one of the {len(named)} values of this run")
+        if not any(bounds.fits(key, one) and one.unit is self.expectation.unit for one in named):
+            units = sorted({one.unit.value for one in named})
+            raise self._idle(
+                f"unit {self.expectation.unit}", f"unit {' or '.join(units)}: nothing is converted"
+            )
+
+    def _refuse_size(self, named: list[Measurement]) -> None:
+        sizes = {one.context.size_bytes for one in named if one.context.size_bytes is not None}
+        size = self.expectation.key.size_bytes
+        if size is not None and sizes and not min(sizes) <= size <= max(sizes):
+            raise UsageError(
+                "an expectation is for a size outside of what was measured",
+                code="EXP004",
+                where=str(self.path),
+                got=f"size_bytes={size}",
+                expected=f"{min(sizes)} to {max(sizes)} bytes, as the sweep of this run has it",
+                hint="a gate of large messages says nothing of small ones, nor the other way round",
+            )
+
+    def _idle(self, got: str, expected: str) -> UsageError:
+        key = self.expectation.key
+        return UsageError(
+            f"an expectation for {key.name} of {key.check} selects no value",
+            code="EXP003",
+            where=str(self.path),
+            got=got,
+            expected=expected,
+            hint="sizes, ranks and rails are those that were measured: `rackwright judge` lists them",
+        )
+
+
+def _published(planned: Iterable[Expectation], expectation: Expectation) -> dict[tuple[str, str], float]:
+    """Published figures that an expectation is about, by fabric and collective; of several the highest."""
+    key, found = expectation.key, dict[tuple[str, str], float]()
+    for one in planned:
+        alike = (one.key.name, one.key.check, one.unit) == ("busbw", key.check, expectation.unit)
+        published = one.provenance is Provenance.PUBLISHED and key.size_bytes in (None, one.key.size_bytes)
+        if alike and published:
+            place = one.key.fabric or "", one.key.collective or ""
+            found[place] = max(one.nominal, found.get(place, 0.0))
+    return found
+
+
+def _as_operators(expectation: Expectation) -> Expectation:
+    """What comes in a file was not computed from the plan, nor is it a definition."""
+    if expectation.provenance in (Provenance.PLAN, Provenance.DEFINED):
+        return expectation.model_copy(update={"provenance": Provenance.OPERATOR})
+    return expectation

@@ -1,0 +1,140 @@
+"""GPUs and ports against their limits: each limit turns its own planted fault red, and none finds nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from rackwright.catalogue.model import Check
+from rackwright.validate.limits import Limit, limits
+from rackwright.validate.model import Tool
+from rackwright.validate.parsers.lines import seal
+from rackwright.validate.parsers.sealing import seal as sealed
+from rackwright.verdict.model import Reason, Value
+from tests.doubles.one_check import first, limits_of, planned, run_of, text_of, verdict
+
+NODE = "node-001"
+GPUS = run_of(Check.GPU_STATE, Tool.NVIDIA_SMI, (NODE,))
+PORTS = run_of(Check.COUNTERS, Tool.COUNTERS, (NODE,))
+COLUMNS = {
+    "recovery_action": ("gpu_recovery_action", "None", "Reset"),
+    "row_remap_failure": ("remapped_rows.failure", "No", "Yes"),
+    "row_remap_pending": ("remapped_rows.pending", "No", "Yes"),
+    "sram_uncorrected_aggregate": ("ecc.errors.uncorrected.aggregate.sram", "4", "5"),
+    "hw_slowdown": ("clocks_event_reasons.hw_slowdown", "Not Active", "Active"),
+    "hw_thermal_slowdown": ("clocks_event_reasons.hw_thermal_slowdown", "Not Active", "Active"),
+    "hw_power_brake_slowdown": ("clocks_event_reasons.hw_power_brake_slowdown", "Not Active", "Active"),
+    "sw_power_cap": ("clocks_event_reasons.sw_power_cap", "Active", "Active"),
+}
+"""Limit → column, a value within it and one beyond; the last has no limit."""
+
+
+def _name(limit: Limit) -> str:
+    return str(next(iter(limit.parameters.values()), limit.name))
+
+
+GPU_LIMITS = [_name(one) for one in limits().limits if one.check == Check.GPU_STATE]
+RATES = [one for one in limits().limits if one.check == Check.COUNTERS and one.parameters]
+
+
+def _smi(bad: str = "", without: str = "", gpus: int = 2) -> str:
+    shown = {name: column for name, column in COLUMNS.items() if name != without}
+    head = ", ".join(["index", "count", *(column for column, _, _ in shown.values())])
+    rows = [
+        ", ".join(
+            [
+                str(gpu),
+                str(gpus),
+                *((ill if name == bad and gpu else well) for name, (_, well, ill) in shown.items()),
+            ]
+        )
+        for gpu in range(gpus)
+    ]
+    return sealed("\n".join([head, *rows]) + "\n")
+
+
+def _gpus(text: str) -> Reason:
+    expected = (*limits_of(Check.GPU_STATE), planned(Check.GPU_STATE, "gpus", at_least=2, at_most=2))
+    return first(verdict(GPUS, {NODE: text}, expected), NODE)
+
+
+def test_gpus_that_are_well_pass() -> None:
+    assert (_gpus(_smi()).value, _gpus(_smi()).criterion) == (Value.PASS, "gpu-state")
+
+
+@pytest.mark.parametrize("limit", GPU_LIMITS)
+def test_each_limit_of_gpus_sees_its_fault_and_names_the_gpu(limit: str) -> None:
+    found = _gpus(_smi(bad=limit))
+    assert (found.value, found.criterion) == (Value.FAIL, "gpu-state")
+    assert limit in found.cause
+    assert "gpu 1" in found.cause
+    assert found.provenance.startswith("published: ")
+
+
+@pytest.mark.parametrize("limit", GPU_LIMITS)
+def test_a_value_that_nobody_asked_for_leaves_the_node_unjudged(limit: str) -> None:
+    found = _gpus(_smi(without=limit))
+    assert (found.value, found.cause.endswith("selects no value")) == (Value.NOT_RUN, True)
+
+
+def test_power_that_is_capped_by_software_is_no_fault() -> None:
+    assert _gpus(_smi(bad="sw_power_cap")).value is Value.PASS
+
+
+@pytest.mark.parametrize("gpus", [1, 3])
+def test_another_number_of_gpus_than_the_platform_has_fails(gpus: int) -> None:
+    assert (_gpus(_smi(gpus=gpus)).value, _gpus(_smi(gpus=gpus)).cause) == (Value.FAIL, f"gpus is {gpus}")
+
+
+@pytest.mark.parametrize("case", ["gpu-lost", "gpu-missing", "no-count", "unknown-column", "unknown-error"])
+def test_output_on_gpus_that_is_not_whole_is_an_error(case: str) -> None:
+    assert _gpus(text_of(f"nvidia-smi/{case}")).value is Value.ERROR
+
+
+def _counters(seconds: float = 60.0, sent: int = 4000, **grown: int) -> str:
+    lines = []
+    for at, share in ((100.0, 0), (100.0 + seconds, 1)):
+        values = {"port_xmit_data": sent * share, "port_rcv_errors": 9 * share}
+        values |= {name: 7 + count * share for name, count in grown.items()}
+        about = {"host": NODE, "device": "mlx5_0", "port": 1, "ports": 1, "at_s": at, "values": values}
+        lines.append(seal({"schema": "rackwright/counters/1", "kind": "sample", **about}))
+    return "\n".join(lines) + "\n"
+
+
+def _ports(text: str) -> Reason:
+    return first(verdict(PORTS, {NODE: text}, limits_of(Check.COUNTERS)), NODE)
+
+
+def test_quiet_ports_pass_and_what_has_no_limit_is_listed() -> None:
+    found = verdict(PORTS, {NODE: _counters(symbol_error=1)}, limits_of(Check.COUNTERS))
+    assert first(found, NODE).value is Value.PASS
+    assert "counters: growth of port_rcv_errors" in found.not_judged
+
+
+@pytest.mark.parametrize("limit", [one for one in RATES if one.at_most is not None], ids=_name)
+def test_each_limit_of_ports_sees_its_fault(limit: Limit) -> None:
+    counter, most = _name(limit), limit.at_most or 0
+    per_minute = 60 if limit.name == "rate" else 1
+    within, beyond = int(most * per_minute), int(most * per_minute) + 1
+    assert _ports(_counters(**{counter: within})).value is Value.PASS
+    found = _ports(_counters(**{counter: beyond}))
+    assert (found.value, found.criterion) == (Value.FAIL, "port-counters")
+    assert f"{counter} ({limit.name}) of device mlx5_0 port 1" in found.cause
+
+
+def test_the_same_growth_over_a_longer_time_is_no_fault() -> None:
+    assert _ports(_counters(60, symbol_error=30)).value is Value.FAIL
+    assert _ports(_counters(3600, symbol_error=30)).value is Value.PASS
+
+
+def test_ports_over_which_nothing_went_prove_nothing() -> None:
+    found = _ports(_counters(sent=0))
+    assert (found.value, found.criterion, found.cause) == (Value.FAIL, "traffic", "nothing left its ports")
+
+
+def test_counters_without_any_limit_do_not_pass() -> None:
+    assert first(verdict(PORTS, {NODE: _counters()}), NODE).value is Value.NOT_RUN
+
+
+def test_every_limit_names_its_source_and_its_date() -> None:
+    known = limits()
+    assert {one.source for one in known.limits} <= set(known.sources)
