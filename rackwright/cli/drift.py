@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,8 +22,6 @@ from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rackwright.cli.output import Console
     from rackwright.converge.drift import Difference, DriftReport
     from rackwright.converge.events import TaskEvent
@@ -54,7 +53,13 @@ class _Found:
     metavar="HOSTS",
     help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
 )
-def command(console: Console, spec: Path, *, limit: str) -> int:
+@click.option(
+    "--playbook",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Only what this playbook does [default: playbooks/site.yml].",
+)
+def command(console: Console, spec: Path, *, limit: str, playbook: Path | None) -> int:
     """Name all that is otherwise on the hosts of SPEC than intended; nothing is changed on any.
 
     Compared are files, packages and units of all roles, and what their proofs and modules find live:
@@ -69,20 +74,20 @@ def command(console: Console, spec: Path, *, limit: str) -> int:
         inventory = collect(cluster.plan, spec.resolve().parent, Wait(0, console.message))
         asked = converging.asked(cluster, inventory, limit)
         converging.write(cluster, inventory, console)
-        report = _looked(asked, console)
+        report = _looked(asked, playbook or paths.repository() / "playbooks" / "site.yml", console)
     console.result(report, drift_text.text(report))
     if report.interrupted:
         return console.error(Interrupted("stopped before all hosts were looked at"))
     return report.exit_code
 
 
-def _looked(asked: Asked, console: Console) -> DriftReport:
+def _looked(asked: Asked, playbook: Path, console: Console) -> DriftReport:
     folder, found = paths.converge(asked.cluster) / "drift", _Found()
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings(
         folder=folder,
         inventory=paths.inventory(asked.cluster),
-        playbook=paths.repository() / "playbooks" / "site.yml",
+        playbook=playbook,
         tags=tuple(converging.TAGS.split(",")),
         check=True,
         forks=files.FORKS,

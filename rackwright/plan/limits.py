@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rackwright.plan.aws import NODES, subnet_of, zones
 from rackwright.spec.fabrics import Custom, Efa, FatTree
 from rackwright.spec.sites import AwsSite
-from rackwright.spec.storage import FsxLustre, Lustre
+from rackwright.spec.storage import FsxLustre, LocalNvme, Lustre, NvmeOverFabrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,7 +53,7 @@ def uncabled(spec: ClusterSpec, cabling: Mapping[str, CablingPlan]) -> list[str]
 def _by_spec(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> Iterator[str]:
     if any(pool.power_kw_per_node is None for pool in pools.values()):
         yield "power_kw"
-    if spec.storage:
+    if any(not isinstance(one, NvmeOverFabrics | LocalNvme) for one in spec.storage.values()):
         yield "storage"
 
 

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.spec.base import Model, Name, forbidden, form, in_place, rolling
+from rackwright.spec.nvmeof import Device
+from rackwright.spec.nvmeof import MountPoint as MountPoint  # noqa: PLC0414 (others have it from here)
+from rackwright.spec.nvmeof import NvmeOverFabrics as NvmeOverFabrics  # noqa: PLC0414 (one of the kinds of storage)
 
 _DATA = "it would lose the data; make a second file system and copy"
 _FSX = "facts/fabric.md §5.2: creation only"
 _MOUNT = "hosts mount it anew, drained first"
-
-MountPoint = Annotated[str, form(r"^/[A-Za-z0-9._/-]+$", "an absolute path: `/scratch`")]
 
 
 class Lustre(Model):
@@ -32,22 +33,19 @@ class Lustre(Model):
     """``mgs-nid:/name`` of a file system that somebody else runs."""
 
 
-class NvmeOverFabrics(Model):
-    """Remote NVMe namespaces."""
-
-    kind: Annotated[Literal["nvmeof"], forbidden(_DATA)]
-    site: Annotated[Name, forbidden(_DATA)]
-    targets: Annotated[list[Name], Field(min_length=1), forbidden(_DATA)]
-    hosts: Annotated[list[Name], Field(min_length=1), in_place("allowed hosts are added and removed")]
-    transport: Annotated[Literal["tcp", "rdma"], rolling("hosts reconnect")] = "tcp"
-
-
 class LocalNvme(Model):
     """Scratch on each node's own NVMe; lost with the node."""
 
     kind: Annotated[Literal["local-nvme"], forbidden(_DATA)]
     pools: Annotated[list[Name], Field(min_length=1), rolling(_MOUNT)]
     mount: Annotated[MountPoint, rolling(_MOUNT)]
+    layout: Annotated[Literal["striped", "linear"], forbidden(_DATA)] = "striped"
+    """Of the one volume over all drives; striped is RAID 0: as fast as all of them, and lost with any."""
+    file_system: Annotated[Literal["xfs", "ext4"], forbidden(_DATA)] = "xfs"
+    devices: Annotated[list[Device], rolling("drives are added to a volume that is made anew")] = []
+    """Drives of each node; unset: all NVMe drives that hold nothing."""
+    wipe_after_job: Annotated[bool, in_place("read at each job's end")] = False
+    """Whether all files are deleted when the last job of a node has ended."""
 
 
 class FsxLustre(Model):
