@@ -177,10 +177,8 @@ def _steps(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step]
 
 def _step(folder: Path, step: Step, text: str) -> Step:
     """A step that ended well, with its output written."""
-    path = f"raw/{step.name}.out"
-    _write(folder / path, text)
-    empty = f"raw/{step.name}.err"
-    _write(folder / empty, "")
+    _write(folder / (path := f"raw/{step.name}.out"), text)
+    _write(folder / (empty := f"raw/{step.name}.err"), "")
     return step.model_copy(
         update={
             "stdout": Artefact(path=path, sha256=canonical.sha256(text)),
@@ -243,11 +241,14 @@ def _matrix(folder: Path, world: World, hosts: tuple[str, ...]) -> Iterator[Step
 
 
 def matrix(host: str, gflops: float, seed: str = "") -> str:
-    """What the program prints; with a seed a wrong result, whose hash is the seed's."""
+    """What the program prints; with a seed a wrong result."""
     return _line(
         "matrix",
         host=host,
-        **{"order": 768, "iterations": 30, "threads": 1, "pattern": _NUMBERS},
+        order=768,
+        iterations=30,
+        threads=1,
+        pattern=_NUMBERS,
         gflops=gflops,
         gflops_min=gflops * 0.97,
         wrong=30 if seed else 0,
