@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pydantic import ValidationError
 
 from rackwright import canonical, strict_yaml
-from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform, Switch
+from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform
 from rackwright.catalogue.slurm import Slurm
+from rackwright.catalogue.switch import Switch
 from rackwright.errors import CatalogueInvalid
 from rackwright.findings import Place, did_you_mean
 

@@ -387,15 +387,3 @@ class Nic(Entry):
     kinds: tuple[FabricKind, ...]
     rate_gbps: Rate
     """Of one port at most."""
-
-
-class Switch(Entry):
-    """A fixed-port switch."""
-
-    maker: str
-    kinds: tuple[FabricKind, ...]
-    ports: Positive
-    rate_gbps: Rate
-    """Of one port."""
-    units: Positive | None = None
-    power_kw: Power | None = None

@@ -10,13 +10,16 @@ import click
 from rackwright import canonical
 from rackwright.cli import frame
 from rackwright.cli.cluster import no_collections, open_cluster
-from rackwright.cli.fabric_group import command, fabrics_of, one_infiniband
+from rackwright.cli.fabric_group import command, fabrics_of, one_fabric, one_infiniband
 from rackwright.errors import GOOD, UsageError
 from rackwright.plan.fabric.cables import cables
 from rackwright.render.fabric import cutsheet, ibnetdiscover, netbox
 from rackwright.render.fabric.network import network
 from rackwright.render.slurm import files as slurm_files
+from rackwright.render.switch import nvue, sonic
+from rackwright.render.switch.model import switches
 from rackwright.render.topology_yaml import topology_yaml
+from rackwright.spec.fabrics import Ethernet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from rackwright.cli.output import Console
     from rackwright.plan.fabric.cables import Cable
     from rackwright.plan.model import SlurmPlan
+    from rackwright.render.switch.model import Switch
 
 SCHEMA = "rackwright/fabric-export/1"
 
@@ -83,6 +87,22 @@ def _slurm_yaml(cluster: Cluster, _: str | None) -> dict[str, str]:
     return {"topology.yaml": topology_yaml(_slurm(cluster))}
 
 
+def _switch_config(cluster: Cluster, fabric: str | None) -> dict[str, str]:
+    name = one_fabric(cluster.plan, fabric)
+    one = cluster.plan.fabrics[name]
+    found = switches(cluster.plan, name)
+    system = one.switches.os if isinstance(one, Ethernet) and one.switches else ""
+    ending, write = SYSTEMS[system]
+    return {f"{switch.name}/{ending}": write(switch) for switch in found}
+
+
+SYSTEMS: Mapping[str, tuple[str, Callable[[Switch], str]]] = {
+    "cumulus": ("startup.yaml", nvue.write),
+    "sonic": ("config_db.json", sonic.write),
+}
+"""System of switches → the name of its file, and what writes it."""
+
+
 def _slurm(cluster: Cluster) -> SlurmPlan:
     found = cluster.plan.slurm
     if len(found) != 1:
@@ -101,6 +121,7 @@ FORMS: Mapping[str, Callable[[Cluster, str | None], dict[str, str]]] = {
     "netbox": _netbox,
     "slurm-conf": _slurm_conf,
     "slurm-yaml": _slurm_yaml,
+    "switch-config": _switch_config,
 }
 """Form → its files; the first is the one that is printed."""
 
@@ -113,7 +134,7 @@ FORMS: Mapping[str, Callable[[Cluster, str | None], dict[str, str]]] = {
 )
 @click.argument("spec", type=frame.SPEC)
 @click.option("--as", "wanted", type=click.Choice(list(FORMS)), required=True, help="The form.")
-@click.option("--fabric", help="Of one fabric only; ibnetdiscover has but one.")
+@click.option("--fabric", help="Of one fabric only; ibnetdiscover and switch-config have but one.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

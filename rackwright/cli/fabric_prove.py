@@ -12,7 +12,8 @@ from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.fabric_group import command, dump_text, fabrics_of, one_infiniband
 from rackwright.errors import BAD, GOOD, UsageError
-from rackwright.render.fabric import ibnetdiscover
+from rackwright.plan.fabric.subnets import subnet_name
+from rackwright.render.fabric import ibnetdiscover, kept
 from rackwright.validate.fabric.prove import prove
 
 if TYPE_CHECKING:
@@ -38,13 +39,31 @@ SCHEMA = "rackwright/fabric-prove/1"
     help="Run on this dump of ibnetdiscover and not on the planned network.",
 )
 @click.option(
+    "--plane",
+    type=click.IntRange(min=1),
+    default=1,
+    help="Plane that the dump is of, where there are several.",
+)
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Keep the dump, once it is taken as a fat tree: `converge` gives opensm the GUIDs in it.",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Folder for configuration, network and logs; without it the state folder.",
 )
-def prove_command(
-    console: Console, spec: Path, *, fabric: str | None, observed: Path | None, out: Path | None
+def prove_command(  # noqa: PLR0913 (one argument an option)
+    console: Console,
+    spec: Path,
+    *,
+    fabric: str | None,
+    observed: Path | None,
+    plane: int,
+    keep: bool,
+    out: Path | None,
 ) -> int:
     """Run opensm with the rendered files over SPEC's fabrics on ibsim, and read from its log what it did.
 
@@ -52,20 +71,39 @@ def prove_command(
     """
     cluster = open_cluster(spec)
     cluster.refuse_stale()
+    if keep and observed is None:
+        raise _nothing_to_keep()
     folder = out or paths.state(cluster.plan.cluster.name) / "fabric"
     proofs: list[tuple[str, Proof]] = []
-    for name, plane in _asked(cluster.plan, fabric, observed):
-        console.message(f"{name}, plane {plane}: opensm on ibsim")
+    for name, number in _asked(cluster.plan, fabric, observed, plane):
+        console.message(f"{name}, plane {number}: opensm on ibsim")
         built = ibnetdiscover.read(dump_text(observed), str(observed)) if observed else None
-        proofs.append((name, prove(cluster.plan, name, plane, folder / f"{name}-p{plane}", built)))
+        proofs.append((name, prove(cluster.plan, name, number, folder / f"{name}-p{number}", built)))
+        if keep and observed and proofs[-1][1].accepted:
+            console.message(f"kept: {_kept(cluster.plan, name, number, observed)}")
     console.result(_document(proofs), "\n".join(_lines(proofs)))
     return GOOD if all(proof.accepted for _, proof in proofs) else BAD
 
 
-def _asked(plan: Plan, fabric: str | None, observed: Path | None) -> Iterator[tuple[str, int]]:
+def _nothing_to_keep() -> UsageError:
+    return UsageError(
+        "a planned network has no GUIDs to keep",
+        where="--keep",
+        got="no --observed",
+        expected="the dump of ibnetdiscover that is kept",
+    )
+
+
+def _kept(plan: Plan, fabric: str, plane: int, dump: Path) -> Path:
+    tree = plan.cabling[fabric].tree
+    subnet = subnet_name(fabric, plane, tree.planes if tree else 1)
+    return kept.keep(plan.cluster.name, subnet, dump_text(dump))
+
+
+def _asked(plan: Plan, fabric: str | None, observed: Path | None, plane: int) -> Iterator[tuple[str, int]]:
     """Fabrics with their planes; a dump is of one plane of one fabric."""
     if observed is not None:
-        yield one_infiniband(plan, fabric), 1
+        yield one_infiniband(plan, fabric), plane
         return
     found = [
         name

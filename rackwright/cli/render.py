@@ -11,6 +11,7 @@ from rackwright import canonical, paths
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.errors import GOOD
+from rackwright.render.fabric import kept
 from rackwright.render.files import rendered
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def command(console: Console, spec: Path, *, out: Path) -> int:
     cluster = open_cluster(spec)
     cluster.refuse_stale()
     keys = _authorized_keys(console, cluster.plan.cluster.name)
-    files = sorted(rendered(cluster.plan, keys), key=lambda file: file.path)
+    files = sorted(rendered(cluster.plan, keys, kept.networks(cluster.plan)), key=lambda file: file.path)
     for file in files:
         canonical.write_atomic(out / file.path, file.content)
     console.result(

@@ -38,10 +38,20 @@ def build(plan: Plan, judged: Judged) -> Inventory:
         for slot in pool.slots.values():
             entry = _entry(plan.sites[pool.site], name, pool, slot, judged)
             if isinstance(entry, Host):
-                hosts[slot.name] = entry.model_copy(update={"slurm": parts.get(slot.name)})
+                parts_of = {"slurm": parts.get(slot.name), "subnets": _subnets(plan, slot.name)}
+                hosts[slot.name] = entry.model_copy(update=parts_of)
             else:
                 absent[slot.name] = entry
     return Inventory(cluster=plan.cluster.name, domain=plan.cluster.domain, hosts=hosts, absent=absent)
+
+
+def _subnets(plan: Plan, slot: str) -> tuple[str, ...]:
+    """Subnets that a slot manages, or stands by for."""
+    return tuple(
+        name
+        for name, subnet in sorted(plan.subnets.items())
+        if any(manager.slot == slot for manager in subnet.managers)
+    )
 
 
 def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:

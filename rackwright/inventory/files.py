@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 STATIC = ("aws.yml", "onprem.yml")
 """Variables by kind of site."""
+SUBNET_MANAGERS = "subnet_managers"
+"""Group of the hosts that run opensm."""
 FORKS = 32
 """Hosts at once: one failure domain."""
 
@@ -195,6 +197,7 @@ def _variables(host: Host) -> Variables:
         "rackwright_image": host.image,
         "rackwright_roles": list(host.roles),
         "rackwright_scheduler": host.slurm.scheduler if host.slurm else None,
+        "rackwright_subnets": list(host.subnets),
         "rackwright_rack": host.rack,
         "rackwright_unit": host.unit,
         "rackwright_serial": host.serial,
@@ -224,6 +227,8 @@ def _groups_of(host: Host) -> Iterator[str]:
         yield _group("role", role)
     if host.slurm:
         yield from host.slurm.duties
+    if host.subnets:
+        yield SUBNET_MANAGERS
 
 
 def _group(kind: str, name: str) -> str:

@@ -44,6 +44,8 @@ class Host(Model):
     roles: tuple[Role, ...]
     slurm: SlurmPart | None = None
     """None where it is in no Slurm."""
+    subnets: tuple[str, ...] = ()
+    """InfiniBand subnets that it manages."""
     user: str
     """Login, with sudo."""
     bastion: str | None

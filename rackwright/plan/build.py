@@ -12,6 +12,7 @@ from rackwright.errors import SpecInvalid
 from rackwright.plan import wiring
 from rackwright.plan.aws import access_stacks, compute_stacks, network_stacks
 from rackwright.plan.fabric.fabrics import fabrics
+from rackwright.plan.fabric.subnets import subnets
 from rackwright.plan.hardware import hardware
 from rackwright.plan.limits import not_planned, not_provisionable, uncabled
 from rackwright.plan.lock import Lock
@@ -129,6 +130,7 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
         pools=pools,
         fabrics=dict(sorted(spec.fabrics.items())),
         cabling=cabling,
+        subnets=subnets(spec.fabrics, cabling, pools),
         stacks=stacks,
         slurm=schedulers(spec, catalogue, pools),
         totals=totals(sites, pools, stacks, None if uncabled(spec, cabling) else cabling),

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rackwright.catalogue.model import Processors, SlurmHost
 from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
-from rackwright.plan.fabric.model import CablingPlan
+from rackwright.plan.fabric.model import CablingPlan, SubnetPlan
 from rackwright.plan.nics import NicPlan
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
@@ -301,6 +301,8 @@ class Plan(Model):
     fabrics: dict[str, Fabric]
     cabling: dict[str, CablingPlan]
     """Fabric → its switches and cables, for all that have cables and nodes."""
+    subnets: dict[str, SubnetPlan]
+    """Fabric, or plane of one → who manages it, for all that opensm manages."""
     stacks: StacksPlan
     slurm: dict[str, SlurmPlan]
     """By name of the scheduler."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rackwright import canonical
 from rackwright.catalogue.load import load
 from rackwright.render import boot, slurm, slurm_links
+from rackwright.render.fabric import kept, opensm
 from rackwright.render.slurm_keys import FILES, refuse_strange_keys
 
 if TYPE_CHECKING:
@@ -15,11 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.plan.model import Plan
+    from rackwright.render.fabric.network import Network
 
 BOOT = "boot"
 """Folder of the boot seeds."""
 SLURM = "slurm"
 """Folder of the schedulers' files: ``slurm/main/slurm.conf``."""
+SUBNETS = "subnet_manager"
+"""Folder of the subnet managers' files: ``subnet_manager/mgmt-001/compute/opensm.conf``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +35,30 @@ class RenderedFile:
     content: str
 
 
-def rendered(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[RenderedFile]:
+def rendered(
+    plan: Plan, authorized_keys: Sequence[str], found: Mapping[str, Network] | None = None
+) -> Iterator[RenderedFile]:
     """All files, each once.
 
     Args:
         plan: the plan.
         authorized_keys: public keys that may log in to the hosts.
+        found: subnet → the network that was found in it, where one is kept.
     """
     for seed in boot.seeds(plan, authorized_keys):
         yield RenderedFile(f"{BOOT}/{seed.path}", seed.content)
-    yield from for_roles(plan)
+    yield from for_roles(plan, found=found)
 
 
-def for_roles(plan: Plan, launched: Mapping[str, str] | None = None) -> Iterator[RenderedFile]:
+def for_roles(
+    plan: Plan, launched: Mapping[str, str] | None = None, found: Mapping[str, Network] | None = None
+) -> Iterator[RenderedFile]:
     """What roles lay out: all but the boot seeds, which a host has before any role.
 
     Args:
         plan: the plan.
         launched: slot → address, of those whose address is not planned.
+        found: subnet → the network that was found in it, where one is kept.
 
     Raises:
         RenderedInvalid: a file has a key that its release of Slurm does not know.
@@ -63,6 +73,8 @@ def for_roles(plan: Plan, launched: Mapping[str, str] | None = None) -> Iterator
         links = slurm_links.links_file(plan, scheduler)
         if links:
             yield RenderedFile(f"{SLURM}/{name}/{slurm_links.NAME}", links)
+    for path, text in opensm.of_hosts(plan, found or {}):
+        yield RenderedFile(f"{SUBNETS}/{path}", text)
 
 
 def write_all(plan: Plan, folder: Path, launched: Mapping[str, str] | None = None) -> list[RenderedFile]:
@@ -76,7 +88,8 @@ def write_all(plan: Plan, folder: Path, launched: Mapping[str, str] | None = Non
     Raises:
         OSError: a file could not be written whole; it is then the old one.
     """
-    files = sorted(for_roles(plan, launched), key=lambda file: file.path)
+    found = kept.networks(plan)
+    files = sorted(for_roles(plan, launched, found), key=lambda file: file.path)
     for file in files:
         canonical.write_atomic(folder / file.path, file.content)
     _take_away(folder, {folder / file.path for file in files})

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rackwright.spec.base import Cidr, Model, Mtu, Name, forbidden, form, replace, rolling
 
+_SWITCHES = "switches are configured one by one, by who runs them"
 _CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
 
 
@@ -110,6 +111,22 @@ class InfiniBand(Model):
     topology: Annotated[Topology, replace(_CABLES)]
 
 
+class SwitchSettings(Model):
+    """What the switches of an Ethernet fat tree are configured with."""
+
+    os: Annotated[Literal["sonic", "cumulus"], rolling(_SWITCHES)]
+    loopbacks: Annotated[Cidr, forbidden("a switch's router id and tunnel end")]
+    """An address for each switch; a quarter of it is for each tier of a plane."""
+    first_asn: Annotated[int, Field(ge=4_200_000_000, le=4_280_000_000), rolling(_SWITCHES)] = 4_200_000_000
+    """First of the private AS numbers (RFC 6996) that the fabric takes."""
+    mtu: Annotated[int, Field(ge=1500, le=9216), rolling(_SWITCHES)] = 9216
+    """Of every port; hosts' packets go through tunnels, whose heads add 50 bytes."""
+    dscp: Annotated[int, Field(ge=0, le=63), rolling(_SWITCHES)] = 26
+    """Mark of RoCE packets, which are never dropped for a full queue."""
+    cnp_dscp: Annotated[int, Field(ge=0, le=63), rolling(_SWITCHES)] = 48
+    """Mark of congestion notifications."""
+
+
 class Ethernet(Model):
     """An Ethernet fabric, RoCE or plain."""
 
@@ -124,6 +141,8 @@ class Ethernet(Model):
     cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None
     """Split into one network of equal size for each rail; unset means no addresses are planned."""
     mtu: Annotated[Mtu, rolling("set on the hosts' interfaces")] = 9000
+    switches: Annotated[SwitchSettings | None, rolling("by its own fields")] = None
+    """Unset means that nothing is rendered for them."""
 
 
 class Efa(Model):

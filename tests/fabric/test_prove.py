@@ -113,6 +113,32 @@ def test_the_command_on_a_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "0xb83fd20300aa0001\n" in (tmp_path / "compute-p1" / "root_guids.txt").read_text()
 
 
+def test_a_dump_is_kept_once_it_is_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What opensm's host is then given is what was run, but for where it lies and by which port."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    spec = paths.repository() / "clusters" / "hybrid.yaml"
+    run(["fabric", "export", str(spec), "--as", "ibnetdiscover", "--out", str(tmp_path)])
+    dump = tmp_path / "ibnetdiscover.txt"
+    asked = ["fabric", "prove", str(spec), "--observed", str(dump), "--keep", "--out", str(tmp_path)]
+    assert run(asked) == 0
+    assert run(["render", str(spec), "--out", str(tmp_path / "out")]) == 0
+    proven, laid = tmp_path / "compute-p1", tmp_path / "out" / "subnet_manager" / "mgmt-001" / "compute"
+    assert {path.name for path in laid.iterdir()} <= {path.name for path in proven.iterdir()}
+    for name in ("root_guids.txt", "cn_guids.txt", "partitions.conf"):
+        assert (laid / name).read_text() == (proven / name).read_text()
+    there = "/etc/rackwright/opensm/compute"
+    log = "/var/log/rackwright-opensm/compute.log"
+    moved = (proven / "opensm.conf").read_text().replace(str(proven / "opensm.log"), log)
+    assert (laid / "opensm.conf").read_text().splitlines() == [
+        line for line in moved.replace(str(proven), there).splitlines() if not line.startswith("guid 0x")
+    ]
+    capsys.readouterr()
+    assert run(["fabric", "prove", str(spec), "--keep"]) == 2
+    assert "--keep" in capsys.readouterr().err
+
+
 def test_a_network_that_ibsim_does_not_take_is_no_answer(
     pod: Pod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from rackwright.spec.fabrics import FatTree, rate_gbps
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.plan.fabric.locked import FabricSeats, Stand
     from rackwright.plan.fabric.settle import Ground
 
@@ -27,6 +27,8 @@ def cabling(ground: Ground, switches: Mapping[str, Switch], seats: FabricSeats) 
     return CablingPlan(
         switch=switch,
         switch_units=None if switch is None else switches[switch].units,
+        port_split=1 if switch is None else switches[switch].split or 1,
+        cage_lanes=None if switch is None else switches[switch].lanes,
         rate_gbps=rate_gbps(ground.fabric),
         endpoints=numbers.endpoints,
         nics=dict(sorted(ground.nics.items())),

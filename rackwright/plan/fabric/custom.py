@@ -15,7 +15,7 @@ from rackwright.spec.fabrics import NODE, rate_gbps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.plan.fabric.settle import Ground
     from rackwright.spec.fabrics import Custom
 

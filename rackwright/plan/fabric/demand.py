@@ -11,7 +11,7 @@ from rackwright.spec.fabrics import InfiniBand, rate_gbps
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.spec.fabrics import Ethernet, FatTree
 
 

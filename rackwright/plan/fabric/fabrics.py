@@ -17,7 +17,7 @@ from rackwright.spec.fabrics import Custom, Efa, FatTree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.plan.fabric.layout import Standing
     from rackwright.plan.fabric.locked import FabricSeats
     from rackwright.plan.fabric.model import CablingPlan

@@ -20,7 +20,7 @@ from rackwright.plan.racks import WATTS, Footprint, rack_place
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.plan.fabric.frame import Frame
     from rackwright.plan.fabric.locked import FabricSeats
     from rackwright.plan.lock import PoolSeats

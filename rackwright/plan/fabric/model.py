@@ -27,6 +27,10 @@ class CablingPlan(Model):
     """Entry of the catalogue; None for one switch a rail, of whatever make."""
     switch_units: int | None
     """Rack units of a switch; None where no source tells."""
+    port_split: int = 1
+    """Ports of a switch in each of its cages."""
+    cage_lanes: int | None = None
+    """None where no source tells."""
     rate_gbps: float
     """Of a node's link."""
     endpoints: int
@@ -45,3 +49,23 @@ class CablingPlan(Model):
     """Pool → spans of slot numbers → spans of places: ``{h100: {1-127: 0-126}}``."""
     switches: dict[str, dict[str, dict[str, str]]]
     """Tier → rack → spans of switch numbers → spans of their lowest units; empty where none is placed."""
+
+
+class ManagerPlan(Model):
+    """A host that runs the subnet manager of a subnet."""
+
+    slot: str
+    priority: int
+    """15 of the master; the standby's is lower."""
+    guid: str | None
+    """Of its port in the subnet; None until the factory has told."""
+
+
+class SubnetPlan(Model):
+    """One subnet that opensm manages: a fabric, or one of its planes."""
+
+    fabric: str
+    plane: int
+    """From 1."""
+    managers: tuple[ManagerPlan, ...]
+    """The master first, then the standby."""

@@ -26,7 +26,7 @@ from rackwright.spec.fabrics import Custom, FatTree
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rackwright.catalogue.model import Switch
+    from rackwright.catalogue.switch import Switch
     from rackwright.plan.fabric.frame import Demand, Frame
     from rackwright.plan.fabric.locked import Stand
     from rackwright.spec.fabrics import Ethernet, InfiniBand

@@ -88,6 +88,7 @@ class _Names:
         roster = Roster(plan, fabric)
         tree = roster.cabling.tree
         self.breakout = tree.breakout if tree else 1
+        self.split = roster.cabling.port_split
         self.planned = planned
         self.ids = {device.name: device.id for device in planned.devices.values()}
         self.rails = {
@@ -104,7 +105,15 @@ class _Names:
         port = _SWP.fullmatch(interface)
         if name not in self.ids or port is None:
             return None
-        return Plug(self.ids[name], split_port(int(port[1] or port[5]), _tail(port), self.breakout))
+        return Plug(self.ids[name], split_port(*self._number(port), self.breakout))
+
+    def _number(self, port: re.Match[str]) -> tuple[int, int]:
+        """Port and tail as the plan counts them: every part of a cage that is split is a port of its own."""
+        cage, tail = int(port[1] or port[5]), _tail(port)
+        if self.split == 1 or not tail:
+            return cage, tail
+        part, lane = divmod(tail - 1, self.breakout)
+        return (cage - 1) * self.split + part + 1, lane + 1
 
     def device(self, id_: str) -> Device:
         """As planned."""

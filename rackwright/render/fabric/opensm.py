@@ -11,45 +11,83 @@ from typing import TYPE_CHECKING
 
 from rackwright.errors import UsageError
 from rackwright.plan.fabric.cables import Roster, switch_name
+from rackwright.plan.fabric.subnets import HIGHEST
 from rackwright.render.fabric.network import Plug, hca_name
 from rackwright.render.templates import render
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from rackwright.plan.model import Plan
     from rackwright.render.fabric.network import Network
 
-HIGHEST = 15
-"""Priority of a subnet manager; the standby's is lower (InfiniBand Architecture Specification 14.4)."""
+LISTS = {"root_guid_file": "root_guids.txt", "cn_guid_file": "cn_guids.txt"}
+"""Key of opensm.conf → the file that it names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the files lie on the host that runs opensm."""
 
-    folder: str = "/etc/opensm"
-    log: str = "/var/log/opensm.log"
+    folder: str
+    log: str
 
 
-def files(plan: Plan, fabric: str, network: Network, place: Place, priority: int = HIGHEST) -> dict[str, str]:
+def on_host(subnet: str) -> Place:
+    """Where the role `subnet_manager` lays the files of a subnet."""
+    return Place(f"/etc/rackwright/opensm/{subnet}", f"/var/log/rackwright-opensm/{subnet}.log")
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One manager of a subnet."""
+
+    priority: int = HIGHEST
+    guid: str | None = None
+    """Of the port that it manages by; None for the first that is up."""
+
+
+def files(plan: Plan, fabric: str, network: Network | None, place: Place, seat: Seat) -> dict[str, str]:
     """Name → text of every file.
 
     Args:
         plan: the plan.
         fabric: that is managed.
-        network: with the GUIDs of its devices, planned or found.
+        network: with the GUIDs of its devices, planned or found. Without one nothing is listed, and
+            opensm finds roots and compute nodes itself, which it can as long as no cable is wrong.
         place: where the files will lie.
-        priority: of this manager; that of a standby is lower.
+        seat: of this manager.
 
     Raises:
         UsageError: one switch a rail: there is nothing to route.
     """
-    values = {"fabric": fabric, "folder": place.folder, "log": place.log, "priority": priority}
+    lists = {} if network is None else _lists(plan, fabric, network)
+    keys = {key: name for key, name in LISTS.items() if name in lists}
+    values = {"fabric": fabric, "place": place, "seat": seat, "lists": keys}
     return {
         "opensm.conf": render("fabric/opensm.conf.j2", values),
         "partitions.conf": render("fabric/partitions.conf.j2", values),
-        "root_guids.txt": _lines(roots(plan, fabric, network)),
-        "cn_guids.txt": _lines(compute(plan, fabric, network)),
+        **lists,
     }
+
+
+def _lists(plan: Plan, fabric: str, network: Network) -> dict[str, str]:
+    guids = (roots(plan, fabric, network), compute(plan, fabric, network))
+    return {name: _lines(found) for name, found in zip(LISTS.values(), guids, strict=True)}
+
+
+def of_hosts(plan: Plan, found: Mapping[str, Network]) -> Iterator[tuple[str, str]]:
+    """Path and text of the files of every manager, each in a folder of its slot and subnet.
+
+    Args:
+        plan: the plan.
+        found: subnet → the network that was found in it, of those that were looked at.
+    """
+    for name, subnet in plan.subnets.items():
+        for manager in subnet.managers:
+            seat = Seat(manager.priority, manager.guid)
+            texts = files(plan, subnet.fabric, found.get(name), on_host(name), seat)
+            yield from ((f"{manager.slot}/{name}/{path}", text) for path, text in texts.items())
 
 
 def _lines(guids: list[str]) -> str:

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from rackwright.errors import Incomplete
 from rackwright.render.fabric.network import network
-from rackwright.render.fabric.opensm import Place, files
+from rackwright.render.fabric.opensm import Place, Seat, files
 from rackwright.validate.fabric.simulation import program, simulated
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.plan.model import Plan
-    from rackwright.render.fabric.network import Network
+    from rackwright.render.fabric.network import Device, Network
 
 FTREE = "ftree"
 _CONFIGURED = re.compile(r"osm_ucast_mgr_process: (\S+) tables configured on all switches")
@@ -65,7 +65,8 @@ def prove(plan: Plan, fabric: str, plane: int, folder: Path, built: Network | No
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "opensm.log"
     log.unlink(missing_ok=True)
-    for name, content in files(plan, fabric, one, Place(str(folder), str(log))).items():
+    place, seat = Place(str(folder), str(log)), Seat(guid=_port(one, _attach(one)))
+    for name, content in files(plan, fabric, one, place, seat).items():
         (folder / name).write_text(content, encoding="utf-8")
     started = time.monotonic()
     _run(one, folder, log)
@@ -75,10 +76,11 @@ def prove(plan: Plan, fabric: str, plane: int, folder: Path, built: Network | No
 def _run(one: Network, folder: Path, log: Path) -> None:
     """Opensm once over the whole network, and to its end."""
     limit_s = 60 + len(one.devices) / 10
-    at = next(device for device in one.devices.values() if not device.is_switch and device.ports)
-    command = [program("opensm"), "-o", "-F", str(folder / "opensm.conf"), "-f", str(log)]
-    command += ["-g", f"0x{int(at.guid, 16) + _first_port(one, at.id):016x}"]
-    with simulated(one, at.id, folder, limit_s) as simulation, (folder / "opensm.out").open("wb") as output:
+    command = [program("opensm"), "-o", "-F", str(folder / "opensm.conf")]
+    with (
+        simulated(one, _attach(one).id, folder, limit_s) as simulation,
+        (folder / "opensm.out").open("wb") as output,
+    ):
         places = {"OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)}
         try:
             subprocess.run(
@@ -100,8 +102,15 @@ def _run(one: Network, folder: Path, log: Path) -> None:
             ) from None
 
 
-def _first_port(one: Network, device: str) -> int:
-    return min(plug.port for plug in one.links if plug.device == device)
+def _attach(one: Network) -> Device:
+    """The adapter that opensm stands at."""
+    return next(device for device in one.devices.values() if not device.is_switch and device.ports)
+
+
+def _port(one: Network, device: Device) -> str:
+    """GUID of the first port of an adapter that has a cable."""
+    first = min(plug.port for plug in one.links if plug.device == device.id)
+    return f"{int(device.guid, 16) + first:016x}"
 
 
 def _read(log: Path, plane: int, one: Network, seconds: float) -> Proof:

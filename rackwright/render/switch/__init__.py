@@ -1,0 +1,1 @@
+"""An Ethernet fat tree in, the configuration of each of its switches out."""
