@@ -13,7 +13,19 @@ from rackwright.hostlists import folded
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rackwright.validate.suite import Collectives, Disk, Link, Matrix, Memory, NcclTests, NccomTest, Pairs
+    from rackwright.validate.suite import (
+        Collectives,
+        Counters,
+        DcgmDiag,
+        Disk,
+        GpuState,
+        Link,
+        Matrix,
+        Memory,
+        NcclTests,
+        NccomTest,
+        Pairs,
+    )
 
 PROGRAMS = "/usr/local/lib/rackwright"
 """Where the roles burn_in and collectives lay our programs out."""
@@ -70,6 +82,11 @@ def srun(task: Task, job_name: str, nodes: Sequence[str], job: int, limit_s: flo
 
 def _ours(program: str, *words: str) -> tuple[str, ...]:
     return ("python3", f"{PROGRAMS}/{program}.py", *words)
+
+
+def _whole(*words: str) -> tuple[str, ...]:
+    """Output of a foreign tool, sealed where it is made: it would not tell that something is missing."""
+    return ("python3", f"{PROGRAMS}/collect.py", *words)
 
 
 def links(interfaces: Sequence[str]) -> Task:
@@ -183,6 +200,28 @@ def nccom_test(check: NccomTest, collective: str, addresses: Sequence[str], acce
         {**check.environment, "NEURON_RT_ROOT_COMM_ID": f"{addresses[0]}:{NCCOM_PORT}"},
         on_first_only=True,
     )
+
+
+def counters(check: Counters, interfaces: Sequence[str]) -> Task:
+    """Counters of a node, kept there before the load, and told together with those after it."""
+    moment = "--after" if check.after else "--before"
+    return Task(_ours("counters", moment, f"{check.folder}/rackwright-counters.json", *interfaces))
+
+
+def kernel_log() -> Task:
+    """The kernel's log, which most distributions show to root alone (kernel.dmesg_restrict)."""
+    return Task(_whole("sudo", "-n", "dmesg", "--time-format", "iso"))
+
+
+def gpu_state(check: GpuState) -> Task:
+    """State of all GPUs of a node."""
+    columns = ",".join(dict.fromkeys(("index", "count", *check.columns)))
+    return Task(_whole("nvidia-smi", f"--query-gpu={columns}", "--format=csv"))
+
+
+def dcgm_diag(check: DcgmDiag) -> Task:
+    """DCGM's diagnosis as a document, which says itself what it has to have."""
+    return Task(("dcgmi", "diag", "-r", str(check.level), "-j"))
 
 
 def _through(interfaces: Sequence[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from rackwright.validate import commands, slurm
 from rackwright.validate.commands import Task
 from rackwright.validate.measure import understood
 from rackwright.validate.model import Ended, Step, Tool
-from rackwright.validate.steps import Ground, batches
+from rackwright.validate.steps import Ground, also_read, batches, in_order
 from rackwright.validate.suite import Links, OfAll
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Course:
         Raises:
             ControllerLost: the controller went away; what was made until then is kept.
         """
-        for check in self.checks:
+        for check in in_order(self.checks):
             done = made_before(check, self.evidence.run.steps, self.job.nodes)
             while not self._make(check, done):
                 pass
@@ -111,7 +111,7 @@ class Course:
         self.dark = _dark_ports(self.evidence)
         return all(
             made_before(check, self.evidence.run.steps, self.job.nodes)[step.name] >= _tries(check)
-            for check in self.checks
+            for check in in_order(self.checks)
             for batch in batches(check, self.ground())
             for step in batch
         )
@@ -160,6 +160,8 @@ class Course:
 
     def _kept(self, step: Step) -> Step:
         self.evidence.add(step)
+        if (other := also_read(step, self.checks)) is not None:
+            self.evidence.add(other)
         told = f": {step.reason}" if step.reason else ""
         self.tell(f"{step.name}  {step.seconds:.1f} s  {step.ended.value}{told}")
         return step

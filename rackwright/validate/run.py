@@ -16,7 +16,7 @@ from rackwright.validate.course import Course, Job
 from rackwright.validate.evidence import Evidence
 from rackwright.validate.model import Artefact, Rail, Run
 from rackwright.validate.resume import alone_in, cut_off, taken_up
-from rackwright.validate.steps import Ground, batches
+from rackwright.validate.steps import Ground, batches, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -95,7 +95,7 @@ def estimate(order: Order, names: Iterable[str]) -> Estimate:
     """What the suite takes, batch by batch."""
     nodes = [order.asked.nodes[name] for name in names]
     ground = Ground(nodes, mpi=order.suite.mpi, ways=order.asked.ways)
-    made = [(check, list(batches(check, ground))) for check in order.checks] if ground.nodes else []
+    made = [(check, list(batches(check, ground))) for check in in_order(order.checks)] if ground.nodes else []
     return Estimate(
         steps=sum(len(batch) for _, of_check in made for batch in of_check),
         about_s=sum(check.about_s * len(of_check) for check, of_check in made),

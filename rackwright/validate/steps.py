@@ -9,13 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import Check
 from rackwright.validate import commands
 from rackwright.validate.model import Context, Tool
 from rackwright.validate.parsers.core.nccl import PROGRAMS
 from rackwright.validate.suite import (
     Clock,
     Collectives,
+    Counters,
+    DcgmDiag,
     Disk,
+    GpuState,
+    KernelLog,
     Link,
     Links,
     Matrix,
@@ -23,14 +28,16 @@ from rackwright.validate.suite import (
     NcclTests,
     NccomTest,
     Pairs,
+    Transport,
 )
 from rackwright.validate.tournament import rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwright.validate.asked import Node, Port, Way
     from rackwright.validate.commands import Task
+    from rackwright.validate.model import Step
     from rackwright.validate.suite import AnyCheck
 
 FEWEST = 2
@@ -92,14 +99,24 @@ def _names(nodes: Sequence[Node]) -> tuple[str, ...]:
     return tuple(node.name for node in nodes)
 
 
+def in_order(checks: Sequence[AnyCheck]) -> tuple[AnyCheck, ...]:
+    """Checks as they are made: what is looked at before a load and after it comes once more, at the end."""
+    closing = (check.model_copy(update={"after": True}) for check in checks if isinstance(check, Counters))
+    return (*checks, *closing)
+
+
 def _of_each(
-    check: Links | Matrix | Memory | Disk, tool: Tool, ground: Ground, task: Callable[[Node], Task]
+    check: Links | Matrix | Memory | Disk | Counters | KernelLog | GpuState | DcgmDiag,
+    tool: Tool,
+    ground: Ground,
+    task: Callable[[Node], Task],
+    below: str = "",
 ) -> Iterator[Batch]:
-    """One step a node, some nodes at once."""
+    """One step a node, some nodes at once; `below` stands in their names."""
     for start in range(0, len(ground.nodes), check.at_once):
         yield tuple(
             Planned(
-                name=f"{check.check}/{node.name}",
+                name=f"{check.check}/{below}{node.name}",
                 check=check.check,
                 tool=tool,
                 context=Context(node=node.name),
@@ -305,6 +322,49 @@ def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:
         yield (_of_all(check, f"nccom-test/{collective}", Tool.NCCOM_TEST, ground, task, about),)
 
 
+def _transport(_check: Transport, _ground: Ground) -> Iterator[Batch]:
+    """Nothing of its own: `also_read` tells what nccl-tests print in passing."""
+    return iter(())
+
+
+def also_read(step: Step, checks: Iterable[AnyCheck]) -> Step | None:
+    """The same output as another check's, where a tool's log stands in it; None where nobody asks for it."""
+    if step.tool is not Tool.NCCL_TESTS or not any(isinstance(check, Transport) for check in checks):
+        return None
+    name = Check.TRANSPORT.value
+    context = step.context.model_copy(update={"collective": None})
+    return step.model_copy(
+        update={
+            "name": step.name.replace(step.check, name, 1),
+            "check": name,
+            "tool": Tool.NCCL_LOG,
+            "context": context,
+        }
+    )
+
+
+def _counters(check: Counters, ground: Ground) -> Iterator[Batch]:
+    return _of_each(
+        check,
+        Tool.COUNTERS,
+        ground,
+        lambda node: commands.counters(check, [port.interface for port in node.ports]),
+        below="after/" if check.after else "before/",
+    )
+
+
+def _kernel_log(check: KernelLog, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.DMESG, ground, lambda _: commands.kernel_log())
+
+
+def _gpu_state(check: GpuState, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.NVIDIA_SMI, ground, lambda _: commands.gpu_state(check))
+
+
+def _dcgm_diag(check: DcgmDiag, ground: Ground) -> Iterator[Batch]:
+    return _of_each(check, Tool.DCGM_DIAG, ground, lambda _: commands.dcgm_diag(check))
+
+
 _NCCOM: Mapping[str, str] = {
     "allr": "all_reduce",
     "allg": "all_gather",
@@ -331,4 +391,9 @@ _PLANNERS: Mapping[type[AnyCheck], Callable[..., Iterator[Batch]]] = {
     Collectives: _collectives,
     NcclTests: _nccl_tests,
     NccomTest: _nccom_test,
+    Transport: _transport,
+    Counters: _counters,
+    KernelLog: _kernel_log,
+    GpuState: _gpu_state,
+    DcgmDiag: _dcgm_diag,
 }

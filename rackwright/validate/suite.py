@@ -150,8 +150,59 @@ class NccomTest(OfAll):
     environment: Environment = {}
 
 
+class Transport(_Check):
+    """What NCCL's log tells of its way: a second look at what nccl-tests print, with no step of its own."""
+
+    check: Literal["transport"]
+
+
+class Counters(_OfNode):
+    """Counters of RDMA ports, of rail interfaces and of LNet, before all other checks and after them."""
+
+    check: Literal["counters"]
+    folder: Annotated[str, Field(pattern=r"^/")]
+    """On the node, for what is kept until the end."""
+    after: bool = False
+    """Whether the end has come; the suite says nothing of it."""
+
+
+class KernelLog(_OfNode):
+    """The kernel's log, once the load is over."""
+
+    check: Literal["kernel-log"]
+
+
+class GpuState(_OfNode):
+    """What the driver says of each GPU, once the load is over."""
+
+    check: Literal["gpu-state"]
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Of ``nvidia-smi --query-gpu``; ``index`` and ``count`` are asked for anyway."""
+
+
+class DcgmDiag(_OfNode):
+    """DCGM's diagnosis of a node."""
+
+    check: Literal["dcgm-diag"]
+    level: Annotated[int, Field(ge=1, le=4)]
+
+
 AnyCheck = Annotated[
-    Links | Link | Clock | Matrix | Memory | Disk | Pairs | Collectives | NcclTests | NccomTest,
+    Links
+    | Link
+    | Clock
+    | Matrix
+    | Memory
+    | Disk
+    | Pairs
+    | Collectives
+    | NcclTests
+    | NccomTest
+    | Transport
+    | Counters
+    | KernelLog
+    | GpuState
+    | DcgmDiag,
     Field(discriminator="check"),
 ]
 

@@ -15,7 +15,7 @@ from rackwright.cli.cluster import open_cluster
 from rackwright.inventory.model import SCHEMA, Inventory
 from rackwright.validate import commands, suite
 from rackwright.validate.asked import asked
-from rackwright.validate.steps import Ground, batches
+from rackwright.validate.steps import Ground, batches, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def _lines(cluster: Cluster, pool: str) -> Iterator[str]:
     whom = asked(cluster.plan, cluster.catalogue, inventory, names)
     acceptance = suite.load("acceptance")
     ground = Ground(list(whom.nodes.values()), mpi=acceptance.mpi)
-    for check in acceptance.checks:
+    for check in in_order(acceptance.checks):
         if check.check not in whom.checks:
             yield f"# {check.check}: not declared"
             continue

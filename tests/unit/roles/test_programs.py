@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 from rackwright import paths
-from rackwright.validate.model import Completeness
+from rackwright.validate.model import Completeness, Tool
 from rackwright.validate.parsers import links, matrix
 from rackwright.validate.parsers.lines import sealed
+from rackwright.validate.parsers.sealing import body_of
+from rackwright.validate.parsers.table import parse
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 BURN_IN = paths.repository() / "roles" / "burn_in" / "files"
@@ -100,3 +103,81 @@ def test_lines_are_sealed_as_the_parsers_expect() -> None:
     text = run("links.py", "lo")
     assert sealed(text, "rackwright/links/1")
     assert json.loads(text)["host"] == "node-001"
+
+
+@pytest.fixture
+def ports(tmp_path: Path) -> Path:
+    """A /sys with one port of InfiniBand, one interface and LNet."""
+    port, lan = tmp_path / "sys/class/infiniband/mlx5_0/ports/1", tmp_path / "sys/class/net/r0"
+    files = {
+        port / "counters/symbol_error": "5",
+        port / "hw_counters/rnr_nak_retry_err": "7",
+        port / "hw_counters/odd": "N/A (no PMA)",
+        lan / "statistics/rx_errors": "1",
+        lan / "carrier_down_count": "2",
+        tmp_path / "sys/module/lnet/version": "2.15",
+        tmp_path / "sys/kernel/debug/lnet/stats": " ".join(map(str, range(11))),
+    }
+    for file, text in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{text}\n")
+    return tmp_path / "sys"
+
+
+def _counted(text: str) -> dict[tuple[object, object], object]:
+    found = parse(Tool.COUNTERS, text)
+    assert found.status is Completeness.COMPLETE, found.problem
+    return {
+        (one.context.parameters["device"], one.context.parameters["counter"]): one.value
+        for one in found.readings
+        if one.name == "growth"
+    }
+
+
+def test_counters_of_ports_interfaces_and_lnet_are_told_by_how_much_they_grew(
+    ports: Path, tmp_path: Path
+) -> None:
+    begun = run("counters.py", "--sys", str(ports), "--before", str(tmp_path / "kept"), "r0")
+    assert [(one.name, one.value) for one in parse(Tool.COUNTERS, begun).readings] == [("ports", 3)]
+    (ports / "class/infiniband/mlx5_0/ports/1/counters/symbol_error").write_text("9\n")
+    (ports / "class/net/r0/carrier_down_count").write_text("3\n")
+    grown = _counted(run("counters.py", "--sys", str(ports), "--after", str(tmp_path / "kept"), "r0"))
+    changed = {place: value for place, value in grown.items() if value}
+    assert changed == {("mlx5_0", "symbol_error"): 4, ("r0", "carrier_down_count"): 1}
+    assert ("mlx5_0", "odd") not in grown
+    assert {name for device, name in grown if device == "lnet"} >= {"drop_count", "errors", "send_length"}
+    assert not (tmp_path / "kept").exists()
+
+
+def test_counters_that_were_not_read_before_are_not_measured(ports: Path, tmp_path: Path) -> None:
+    found = parse(Tool.COUNTERS, run("counters.py", "--sys", str(ports), "--after", str(tmp_path / "kept")))
+    assert found.status is Completeness.NOT_RUN
+    assert "no first sample" in found.problem
+
+
+def test_a_host_without_ports_says_so(tmp_path: Path) -> None:
+    found = parse(
+        Tool.COUNTERS, run("counters.py", "--sys", str(tmp_path), "--before", str(tmp_path / "kept"))
+    )
+    assert found.status is Completeness.NOT_RUN
+    assert "no port" in found.problem
+
+
+@pytest.mark.parametrize("text", ["", "one", "one\n", "é\n\ntwo\n"])
+def test_what_is_collected_is_passed_on_as_it_is_and_sealed(text: str) -> None:
+    printed = run("collect.py", "printf", "%s", text)
+    assert printed.startswith(text)
+    body = body_of(printed)
+    assert (body.lines, body.sealed) == (text.splitlines(), True)
+
+
+def test_what_fails_is_not_sealed_and_keeps_its_status() -> None:
+    done = subprocess.run(
+        [sys.executable, BURN_IN / "collect.py", "sh", "-c", "echo half; exit 7"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (7, "half\n")
+    assert run("collect.py", "no-such-program") == ""

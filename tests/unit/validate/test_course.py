@@ -241,3 +241,42 @@ def test_an_interruption_cancels_the_job_and_keeps_what_was_made(
         course.run()
     assert cancelled == [True]
     assert [step.name for step in load(course.evidence.folder).steps] == ["matrix/node-001"]
+
+
+COUNTERS = {"check": "counters", "folder": "/kept", "at_once": 8}
+NCCL_TESTS = {
+    "check": "nccl-tests",
+    "programs": ["all_reduce_perf"],
+    "from_bytes": 8,
+    "to_bytes": 16,
+    "iterations": 1,
+    "repeat_on_survivors": True,
+}
+
+
+def test_counters_are_read_before_everything_else_and_after_it(make_course: Callable[..., Course]) -> None:
+    course = make_course(world(), COUNTERS, CLOCK)
+    course.run()
+    made = list(ended(course))
+    before, after = ([f"counters/{when}/{name}" for name in NAMES] for when in ("before", "after"))
+    assert (sorted(made[:3]), made[3], sorted(made[4:])) == (before, "clock", after)
+    words = {step.name: " ".join(step.command) for step in course.evidence.run.steps}
+    assert "counters.py --before /kept/rackwright-counters.json r0 r1" in words[before[0]]
+    assert "counters.py --after /kept/rackwright-counters.json r0 r1" in words[after[0]]
+    assert course.is_made()
+
+
+def test_what_nccl_tests_print_is_also_read_as_their_log(make_course: Callable[..., Course]) -> None:
+    course = make_course(world(), NCCL_TESTS, {"check": "transport"})
+    course.run()
+    test, log = course.evidence.run.steps
+    assert (log.name, log.check, log.tool) == ("transport/all_reduce_perf", "transport", "nccl-log")
+    assert (log.stdout, log.nodes, log.ended) == (test.stdout, test.nodes, test.ended)
+
+
+def test_the_log_of_nccl_tests_is_left_alone_where_nobody_asks_for_it(
+    make_course: Callable[..., Course],
+) -> None:
+    course = make_course(world(), NCCL_TESTS)
+    course.run()
+    assert list(ended(course)) == ["nccl-tests/all_reduce_perf"]

@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+"""Counters of this host's ports around a load: ``counters.py --before FILE``, then the same with ``--after``.
+
+Lines of ``rackwright/counters/1``. Before: all counters are read once, kept in FILE on this host, and one
+line of kind ``begun`` says of how many ports. After: they are read again, and both samples of each port are
+printed, so that one output tells all; FILE is taken away. Ports are those of RDMA devices, EFA's among them
+(/sys/class/infiniband), of network interfaces that are named, and LNet as a whole. Each counter is read
+twice in all: reading those of some NICs makes their driver write to the kernel's log (leptonai/gpud#1164).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sealed import host, refuse, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCHEMA = "rackwright/counters/1"
+FOLDERS = ("counters", "hw_counters")
+LNET = Path("kernel/debug/lnet/stats")
+"""Below /sys; for root alone."""
+GAUGES = frozenset({"msgs_alloc"})
+"""Numbers among counters that go down, too."""
+SUDO_S = 10
+LNET_NAMES = (
+    *("msgs_alloc", "msgs_max", "errors", "send_count", "recv_count", "route_count", "drop_count"),
+    *("send_length", "recv_length", "route_length", "drop_length"),
+)
+"""Of the one line of LNet's statistics (Lustre, lnet/lnet/router_proc.c)."""
+
+
+def main(arguments: list[str]) -> None:
+    """Read the counters; print what is known of them by now."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--before", type=Path)
+    options.add_argument("--after", type=Path)
+    options.add_argument("--sys", type=Path, default=Path("/sys"))
+    options.add_argument("interfaces", nargs="*")
+    asked = options.parse_args(arguments)
+    if (asked.before is None) == (asked.after is None):
+        refuse(SCHEMA, "either --before or --after must be given")
+    now = samples(asked.sys, asked.interfaces)
+    if not now:
+        refuse(SCHEMA, "this host has no port whose counters can be read")
+    if asked.before is not None:
+        asked.before.write_text(json.dumps(now))
+        tell(SCHEMA, "begun", host=host(), ports=len(now))
+    else:
+        compare(asked.after, now)
+
+
+def compare(file: Path, now: list[dict[str, object]]) -> None:
+    """Print both samples of each port."""
+    try:
+        before = json.loads(file.read_text())
+    except (OSError, ValueError) as error:
+        refuse(SCHEMA, f"there is no first sample: {error}")
+    for one in (*before, *now):
+        tell(SCHEMA, "sample", host=host(), **one)
+    with contextlib.suppress(OSError):
+        file.unlink()
+
+
+def samples(root: Path, interfaces: list[str]) -> list[dict[str, object]]:
+    """All counters of all ports, now."""
+    ports = [*rdma(root), *net(root, interfaces), *lnet(root)]
+    found = [
+        {"device": device, "port": port, "at_s": time.monotonic(), "values": values}
+        for device, port, folders in ports
+        if (values := read(folders))
+    ]
+    return [{**one, "ports": len(found)} for one in found]
+
+
+def rdma(root: Path) -> Iterator[tuple[str, int, list[Path]]]:
+    """Ports of RDMA devices."""
+    for port in sorted(root.glob("class/infiniband/*/ports/*")):
+        yield port.parts[-3], int(port.name), [port / folder for folder in FOLDERS]
+
+
+def net(root: Path, interfaces: list[str]) -> Iterator[tuple[str, int, list[Path]]]:
+    """Network interfaces that were named; how often the carrier went stands beside their statistics."""
+    for name in interfaces:
+        place = root / "class" / "net" / name
+        yield name, 0, [place / "statistics", place / "carrier_down_count"]
+
+
+def lnet(root: Path) -> Iterator[tuple[str, int, list[Path]]]:
+    """LNet, where this host has it."""
+    if (root / "module" / "lnet").is_dir():
+        yield "lnet", 0, [root / LNET]
+
+
+def read(places: list[Path]) -> dict[str, int]:
+    """Counters of one port; one that cannot be read, or is no number from 0 on, is left out."""
+    found: dict[str, int] = {}
+    for file in (
+        one for place in places for one in (sorted(place.iterdir()) if _is_folder(place) else [place])
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            words = text(file).split()
+            names = LNET_NAMES if len(words) > 1 else (file.name,)
+            found.update(zip(names, map(int, words), strict=True))
+    return {name: value for name, value in found.items() if value >= 0 and name not in GAUGES}
+
+
+def text(file: Path) -> str:
+    """A file, by sudo where it is root's alone.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        return file.read_text()
+    except PermissionError:
+        words = ["sudo", "-n", "cat", str(file)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=SUDO_S)
+        return done.stdout
+
+
+def _is_folder(place: Path) -> bool:
+    try:
+        return place.is_dir()
+    except PermissionError:
+        return False
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
