@@ -27,7 +27,7 @@ from rackwright.plan.nvmeof_model import (
 from rackwright.spec.nvmeof import NvmeOverFabrics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rackwright.plan.model import PoolPlan, Slot
     from rackwright.plan.nvmeof_model import AnaState
@@ -68,7 +68,7 @@ def _addresses(slot: Slot) -> dict[str, str]:
 def nvmeof(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> NvmeofPlan | None:
     """Targets and hosts of all storage, None without any; what a rule refuses is left out."""
     slots = {name: slot for pool in pools.values() for name, slot in pool.slots.items()}
-    builder = _Builder(f"{spec.cluster.name}.{spec.cluster.domain}", slots, spec)
+    builder = _Builder(f"{spec.cluster.name}.{spec.cluster.domain}", slots, pools)
     for name, storage in sorted(spec.storage.items()):
         if isinstance(storage, NvmeOverFabrics):
             builder.add(name, storage)
@@ -93,22 +93,30 @@ def _uuid(cluster: str, *words: str) -> UUID:
 class _Builder:
     """All storage comes together by slot: a slot has one target and one identity."""
 
-    def __init__(self, cluster: str, slots: Mapping[str, Slot], spec: ClusterSpec) -> None:
+    def __init__(self, cluster: str, slots: Mapping[str, Slot], pools: Mapping[str, PoolPlan]) -> None:
         self.cluster = cluster
         self.slots = slots
-        self.spec = spec
+        self.pools = pools
         self.ports: dict[str, dict[int, NvmePort]] = {}
         self.served: dict[str, dict[str, NvmeServed]] = {}
         self.used: dict[str, dict[str, NvmeConnection]] = {}
         self.secrets: dict[str, str] = {}
 
     def add(self, name: str, storage: NvmeOverFabrics) -> None:
-        """One storage."""
+        """One storage; a slot of its pools that has no part in it any more is told so."""
+        for slot in self._slots(storage.targets):
+            self.served.setdefault(slot, {})
+            self.ports.setdefault(slot, {})
+        for slot in self._slots(storage.hosts):
+            self.used.setdefault(slot, {})
         if storage.dhchap is not None and storage.subsystems:
             self.secrets[name] = storage.dhchap
         for key, subsystem in sorted(storage.subsystems.items()):
-            if subsystem.target in self.slots and set(subsystem.hosts) <= set(self.slots):
+            if subsystem.target in self.ports and set(subsystem.hosts) <= self.used.keys():
                 self._subsystem(name, storage, key, subsystem)
+
+    def _slots(self, pools: Iterable[str]) -> Iterator[str]:
+        return (slot for pool in pools if pool in self.pools for slot in self.pools[pool].slots)
 
     def _subsystem(self, name: str, storage: NvmeOverFabrics, key: str, subsystem: NvmeSubsystem) -> None:
         made = _uuid(self.cluster, "subsystem", name, key)

@@ -1,4 +1,4 @@
-"""What NVMe targets serve and their hosts connect to, one file for each, as the roles read them."""
+"""What NVMe targets serve, hosts connect to, and RDMA goes by: one file a host, as the roles read them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from rackwright import canonical
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.plan.nvmeof_model import NvmeofPlan
+    from rackwright.plan.model import Plan
 
 FOLDER = "nvmeof"
 
 
-def files(plan: NvmeofPlan | None) -> Iterator[tuple[str, str]]:
+def files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Path below the rendered files, and text; no key is in one."""
-    if plan is None:
+    for slot, nics in plan.rdma.items():
+        yield f"rdma/{slot}.json", canonical.dumps(nics)
+    if plan.nvmeof is None:
         return
-    for slot, target in plan.targets.items():
+    for slot, target in plan.nvmeof.targets.items():
         yield f"{FOLDER}/targets/{slot}.json", canonical.dumps(target)
-    for slot, host in plan.hosts.items():
+    for slot, host in plan.nvmeof.hosts.items():
         yield f"{FOLDER}/hosts/{slot}.json", canonical.dumps(host)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rackwright.spec.base import Cidr, Model, Mtu, Name, forbidden, form, replace, rolling
+from rackwright.spec.rdma import Rdma
 
 _SWITCHES = "switches are configured one by one, by who runs them"
 _CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
@@ -141,6 +142,8 @@ class Ethernet(Model):
     cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None
     """Split into one network of equal size for each rail; unset means no addresses are planned."""
     mtu: Annotated[Mtu, rolling("set on the hosts' interfaces")] = 9000
+    rdma: Annotated[Rdma | None, rolling("by its own fields")] = None
+    """Unset means plain Ethernet."""
     switches: Annotated[SwitchSettings | None, rolling("by its own fields")] = None
     """Unset means that nothing is rendered for them."""
 
