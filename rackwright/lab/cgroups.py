@@ -4,6 +4,9 @@ A host's systemd makes its own groups below the one it was started in: two hosts
 end each other's services. The memory controller, where there is one, bounds the host, and the one of
 processors can slow it down.
 
+A host weighs as much as a process beside the lab: else all hosts of all labs together got what one process
+gets, and on a busy machine they would measure that machine, and no longer their rails.
+
 Both layouts are served: version 1, one tree a controller, and version 2, one tree for all.
 """
 
@@ -23,6 +26,8 @@ _MEMORY_LIMITS = ("memory.limit_in_bytes", "memory.max")
 _CPU_QUOTAS = {"cpu.cfs_quota_us": ("-1", "{quota}"), "cpu.max": ("max {period}", "{quota} {period}")}
 """File → what it holds without and with a quota, microseconds a period."""
 _CPU_PERIOD_US = 100_000
+_CPU_WEIGHTS = {"cpu.shares": (1024, 262_144), "cpu.weight": (100, 10_000)}
+"""File → what a process or group has that nobody weighed, and the most that one can have."""
 _MIB = 1 << 20
 _POLL_S = 0.05
 
@@ -50,7 +55,17 @@ def make(group: str, memory_mib: int) -> bool:
             if (folder / name).exists():
                 (folder / name).write_text(str(memory_mib * _MIB))
                 bounded = True
+        _weigh(root, folder)
     return bounded
+
+
+def _weigh(root: Path, host: Path) -> None:
+    """Give the groups of a lab, and of all labs, the weight of the hosts in them."""
+    for folder, hosts in ((host.parent, "*"), (host.parent.parent, "*/*")):
+        count = sum(path.is_dir() for path in folder.glob(hosts)) if folder != root else 0
+        for name, (one, most) in _CPU_WEIGHTS.items():
+            if count and (folder / name).exists():
+                (folder / name).write_text(str(min(count * one, most)))
 
 
 def _hand_down(root: Path, folder: Path) -> None:
