@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 SCHEMA = "rackwright/collectives/1"
+SETTLED_S = 0.5
+"""After MPI_Init: Open MPI 5.0 crashes where a message comes to a rank still in it (ompi issue 12495)."""
 ELEMENT = np.dtype(np.float32)
 PRIME = 251
 """Values are whole numbers below it, so that sums over 66,000 ranks are exact in single precision."""
@@ -222,6 +224,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="+", metavar="COLLECTIVE:BYTES,…")
     asked = parser.parse_args()
     world = MPI.COMM_WORLD
+    time.sleep(SETTLED_S)
     rows = list(wanted(asked.rows, world.size))
     hosts: list[str] = world.allgather(host())
     if world.rank == 0:
