@@ -9,6 +9,7 @@ either. Memory is what the kernel says of these processes. Limit: 1 GB in 60 s o
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import sys
@@ -38,27 +39,27 @@ LIMIT_MB, LIMIT_S = 1024, 60.0
 MB = 2**20
 
 
-def parsed(files: Sequence[Written]) -> tuple[int, int, dict[Tool, float]]:
+def parsed(files: Sequence[tuple[Tool, str]]) -> tuple[int, int, dict[Tool, float]]:
     """Readings, the most memory of this process in MiB, and processor seconds of each tool."""
     readings, seconds = 0, Counter[Tool]()
-    for one in files:
+    for tool, path in files:
         began = time.process_time()
-        with one.path.open("rb") as raw:
-            found = parse(one.tool, parts(raw))
-        seconds[one.tool] += time.process_time() - began  # type: ignore[assignment]  # (a Counter of seconds)
+        with Path(path).open("rb") as raw:
+            found = parse(tool, parts(raw))
+        seconds[tool] += time.process_time() - began  # type: ignore[assignment]  # (a Counter of seconds)
         if found.status is not Completeness.COMPLETE:
-            raise SystemExit(f"{one.path.name}: {found.status}: {found.problem}")
+            raise SystemExit(f"{path}: {found.status}: {found.problem}")
         readings += len(found.readings)
     return readings, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, dict(seconds)
 
 
-def shared(files: list[Written], parts_: int) -> list[list[Written]]:
+def shared(files: list[Written], parts_: int) -> list[list[tuple[Tool, str]]]:
     """So many shares of about one size."""
-    shares: list[list[Written]] = [[] for _ in range(parts_)]
+    shares: list[list[tuple[Tool, str]]] = [[] for _ in range(parts_)]
     sizes = [0] * parts_
     for one in sorted(files, key=lambda file: -file.size):
         least = sizes.index(min(sizes))
-        shares[least].append(one)
+        shares[least].append((one.tool, str(one.path)))
         sizes[least] += one.size
     return shares
 
@@ -66,7 +67,7 @@ def shared(files: list[Written], parts_: int) -> list[list[Written]]:
 def timed(files: list[Written], processors: int) -> tuple[float, int, int, Counter[Tool]]:
     """Seconds, readings, memory of the greatest process, processor seconds of each tool."""
     began = time.perf_counter()
-    with ProcessPoolExecutor(processors) as pool:
+    with ProcessPoolExecutor(processors, multiprocessing.get_context("spawn")) as pool:
         found = list(pool.map(parsed, shared(files, processors)))
     by_tool = Counter[Tool]()
     for _, _, seconds in found:
@@ -96,7 +97,9 @@ def main(sizes: tuple[int, ...]) -> None:
             )
             print(f"        {', '.join(rates)}")
             if megabytes == LIMIT_MB:
-                print(f"        {'within' if took <= LIMIT_S else 'OVER'} the limit of {LIMIT_S:g} s")
+                free = busy / processors
+                print(f"        {'within' if took <= LIMIT_S else 'OVER'} the limit of {LIMIT_S:g} s", end="")
+                print(f"; {free:.0f} s of processor time each, which it would take on an idle machine")
 
 
 if __name__ == "__main__":

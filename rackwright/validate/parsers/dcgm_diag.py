@@ -37,11 +37,21 @@ def parse(text: str) -> Iterator[Reading]:
 
 
 def _warned(result: Result) -> dict[str, str | int | float]:
-    """The first warning; of several the one with the lowest id stands for all."""
+    """The gravest warning, with how grave DCGM says it is; of several alike the one of the lowest id."""
     if not result.warnings:
         return {}
-    first = min(result.warnings, key=lambda one: one.error_id if one.error_id is not None else 0)
-    said: dict[str, str | int | float] = {"warning": first.text[:_LONGEST]}
-    if first.error_id is not None:
-        said["error_id"] = first.error_id
+    gravest = max(result.warnings, key=lambda one: (_gravity(one.severity), -(one.error_id or 0)))
+    said: dict[str, str | int | float] = {"warning": gravest.text[:_LONGEST]}
+    if gravest.error_id is not None:
+        said["error_id"] = gravest.error_id
+    if gravest.severity is not None:
+        said["severity"] = gravest.severity
     return said
+
+
+_GRAVITY = (0, 1, 3, 5, 4, 6, 2)
+"""Severities of dcgm_structs.h from least to most: none, monitor, unknown, config, triage, reset, isolate."""
+
+
+def _gravity(severity: int | None) -> int:
+    return _GRAVITY.index(severity) if severity in _GRAVITY else 0

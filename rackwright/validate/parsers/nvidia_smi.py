@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MESSAGES = re.compile(
     r"No devices were found|NVIDIA-SMI has failed.*|Unable to determine the device handle .*"
-    r"|Failed to initialize.*"
+    r"|Failed to initialize.*|Field \".+\" is not a valid field to query\."
 )
 _ABSENT = frozenset(
     {
@@ -89,9 +89,10 @@ def parse(text: str) -> Iterator[Reading]:
     gpus = [_cells(names, row, number) for number, row in enumerate(rows, 2)]
     _complete(gpus)
     for gpu in gpus:
+        whole = Context(parameters={"gpu": int(gpu["index"])})
         for name, unit in columns:
             if name not in _PLAIN:
-                yield _reading(name, unit, gpu)
+                yield _reading(name, unit, gpu, whole)
     yield Reading(name="gpus", value=len(gpus), unit=Unit.COUNT)
     yield body.reading()
 
@@ -135,17 +136,19 @@ def _complete(gpus: list[dict[str, str]]) -> None:
         raise corrupt("two GPUs have one UUID")
 
 
-def _reading(name: str, unit: str, gpu: dict[str, str]) -> Reading:
+def _reading(name: str, unit: str, gpu: dict[str, str], whole: Context) -> Reading:
     cell, index = gpu[name], gpu["index"]
     if cell in _ERRORS:
         raise incomplete(f"GPU {index}: {name} is {cell}")
     reading, value, kind = _value(name, unit, cell, index)
-    context = Context(parameters={"gpu": int(index), **_of(name)})
-    return Reading(name=reading, value=value, unit=kind, context=context)
+    return Reading(name=reading, value=value, unit=kind, context=_of(name, whole))
 
 
-def _of(name: str) -> dict[str, str | int | float]:
-    return {"reason": name.removeprefix(_NEW)} if name.startswith(_NEW) else {}
+def _of(name: str, whole: Context) -> Context:
+    """What a value is about: the GPU, and for one reason of many its name."""
+    if not name.startswith(_NEW):
+        return whole
+    return Context(parameters={**whole.parameters, "reason": name.removeprefix(_NEW)})
 
 
 def _value(name: str, unit: str, cell: str, index: str) -> tuple[str, bool | int | float | str, Unit]:
