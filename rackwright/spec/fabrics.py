@@ -23,6 +23,11 @@ class Attach(StrEnum):
     DUAL_TOR = "dual-tor"
 
 
+LinkSpeed = Annotated[
+    str, form(r"^(hdr|ndr|xdr|[1-9][0-9]{0,3}[mg])$", "a link rate: `800g` is 800 Gb/s, `ndr` 400 Gb/s")
+]
+
+
 class Oversubscription(Model):
     """Downlink bandwidth / uplink bandwidth of each tier; below 1 is undersubscribed."""
 
@@ -45,6 +50,10 @@ class FatTree(Model):
     planes: Annotated[int, Field(ge=1, le=8), replace(_CABLES)] = 1
     breakout: Annotated[int, Field(ge=1, le=8), replace(_CABLES)] = 1
     """Node links that share one port of a leaf; an uplink has the rate of all of them."""
+    uplink_speed: Annotated[LinkSpeed | None, replace(_CABLES)] = None
+    """Of links between switches, where it is another: ``800g`` above nodes of ``400g``."""
+    pod_units: Annotated[int | None, Field(ge=1), replace(_CABLES)] = None
+    """Units of a pod, with three tiers; unset means what gives the fewest switches."""
     partial: Annotated[bool, replace(_CABLES)] = False
     """The last unit may have fewer nodes; its switches are planned in full."""
 
@@ -142,8 +151,10 @@ class Ethernet(Model):
     cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None
     """Split into one network of equal size for each rail; unset means no addresses are planned."""
     mtu: Annotated[Mtu, rolling("set on the hosts' interfaces")] = 9000
-    rdma: Annotated[Rdma | None, rolling("by its own fields")] = None
-    """Unset means plain Ethernet."""
+    rdma: Annotated[
+        Rdma | None, Field(exclude_if=lambda rdma: rdma is None), rolling("by its own fields")
+    ] = None
+    """Unset means plain Ethernet, and is not written in a plan."""
     switches: Annotated[SwitchSettings | None, rolling("by its own fields")] = None
     """Unset means that nothing is rendered for them."""
 
@@ -164,8 +175,20 @@ _INFINIBAND_GBPS = {InfiniBandSpeed.HDR: 200, InfiniBandSpeed.NDR: 400, InfiniBa
 
 
 def rate_gbps(fabric: InfiniBand | Ethernet) -> float:
-    """Rate of one link, Gb/s."""
-    if isinstance(fabric, InfiniBand):
-        return _INFINIBAND_GBPS[fabric.speed]
-    number, unit = int(fabric.speed[:-1]), fabric.speed[-1]
+    """Rate of one link of a node, Gb/s."""
+    return _gbps(fabric.speed)
+
+
+def uplink_gbps(fabric: InfiniBand | Ethernet) -> float:
+    """Rate of one link between switches, Gb/s."""
+    if not isinstance(fabric.topology, FatTree):
+        return rate_gbps(fabric)
+    told = fabric.topology.uplink_speed
+    return rate_gbps(fabric) * fabric.topology.breakout if told is None else _gbps(told)
+
+
+def _gbps(speed: str) -> float:
+    if speed in _INFINIBAND_GBPS:
+        return _INFINIBAND_GBPS[InfiniBandSpeed(speed)]
+    number, unit = int(speed[:-1]), speed[-1]
     return number / 1000 if unit == "m" else number
