@@ -10,9 +10,10 @@ from rackwright.catalogue.load import nearest
 from rackwright.catalogue.model import SlurmHost
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
+from rackwright.plan.local_nvme import epilog
 from rackwright.plan.model import SlurmNodes, SlurmPartition, SlurmPlan, SlurmQos
 from rackwright.plan.slurm_settings import DEFAULTS
-from rackwright.plan.slurm_topology import block_sizes, misfits, unit_size, units
+from rackwright.plan.slurm_topology import block_sizes, misfits, roots, unit_size, units
 from rackwright.spec.pools import Role
 from rackwright.spec.sites import OnpremSite
 from rackwright.spec.storage import FsxLustre, Lustre
@@ -179,7 +180,7 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         state_folder=scheduler.state_folder,
         slurmd_timeout_s=scheduler.slurmd_timeout_s,
         host=_confinement(ground),
-        settings=_settings(scheduler),
+        settings=_settings(scheduler, epilog(ground.spec, ground.computing)),
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
         units=found,
@@ -284,17 +285,17 @@ def _block_sizes(ground: _Ground, found: Mapping[str, tuple[str, ...]]) -> tuple
 
 def _spines(ground: _Ground, units: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
     spines: dict[str, list[str]] = {}
-    for name, pool in ground.computing.items():
-        spines.setdefault(f"spine-{pool.site}", []).extend(units[name])
+    for name, root in roots(ground.spec, ground.computing).items():
+        spines.setdefault(root, []).extend(units[name])
     return {spine: tuple(below) for spine, below in sorted(spines.items()) if below}
 
 
-def _settings(scheduler: Slurm) -> dict[str, str]:
+def _settings(scheduler: Slurm, planned: Mapping[str, str]) -> dict[str, str]:
     """Keys of slurm.conf by name, in which Slurm does not tell upper from lower case."""
     stated = {key: str(value) for key, value in scheduler.settings.items()}
     lower = {key.lower() for key in stated}
     kept = {key: value for key, value in DEFAULTS.items() if key.lower() not in lower}
-    return dict(sorted({**kept, **stated}.items()))
+    return dict(sorted({**kept, **stated, **planned}.items()))
 
 
 def _qos(scheduler: Slurm) -> dict[str, SlurmQos]:
