@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_UNWRITTEN = ".tmp"
+"""End of the name of a file that the engine has not written in full yet (gocloud.dev, fileblob)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Holder:
         return self.host == socket.gethostname() and not _is_engine(self.pid)
 
     def __str__(self) -> str:
+        if not self.pid:
+            return "a process that could not write who it is"
         return f"process {self.pid} of {self.user} on {self.host}, since {self.since}"
 
 
@@ -55,8 +58,11 @@ def _is_engine(pid: int) -> bool:
 
 def holders(state: Path, project: str, stack: str) -> list[Holder]:
     """Locks on a stack whose state lies in the cluster's folder; none for other backends."""
-    folder = state / "engine" / ".pulumi" / "locks" / "organization" / project / stack
-    return [_holder(file) for file in sorted(folder.glob("*.json"))]
+    return [_holder(file) for file in sorted(_folder(state, project, stack).glob("*.json"))]
+
+
+def _folder(state: Path, project: str, stack: str) -> Path:
+    return state / "engine" / ".pulumi" / "locks" / "organization" / project / stack
 
 
 def _holder(file: Path) -> Holder:
@@ -68,8 +74,22 @@ def _holder(file: Path) -> Holder:
 
 
 def release_dead(state: Path, project: str, stack: str) -> list[Holder]:
-    """Take away the locks of dead processes of this machine, and return them."""
+    """Take away the locks of dead processes of this machine, and return them.
+
+    The engine refuses to import a state beside a lock that a full disk kept from being written.
+    """
+    unwritten = _folder(state, project, stack).glob(f"*{_UNWRITTEN}")
     dead = [holder for holder in holders(state, project, stack) if holder.dead]
+    dead += [_Written().holder(file) for file in sorted(unwritten) if not _is_open(file)]
     for holder in dead:
         os.unlink(holder.file)  # noqa: PTH108 (missing is an error here)
     return dead
+
+
+def _is_open(file: Path) -> bool:
+    """Whether a process has it open, as far as we may see: the engine writes one, then gives it its name."""
+    for handle in Path("/proc").glob("[0-9]*/fd/*"):
+        with suppress(OSError):
+            if handle.samefile(file):
+                return True
+    return False

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import secrets
 import threading
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -69,6 +73,25 @@ class Search:
             self.text(str(path), "a name")
             if path.is_file() and path not in known:
                 self.text(path.read_bytes(), str(path))
+
+    def recording(self, journal: Path) -> int:
+        """Look through the calls that an emulator of AWS has written down, opened up; returns how many."""
+        calls = [json.loads(line) for line in journal.read_text().splitlines()]
+        bodies = [base64.b64decode(call["body"]) for call in calls if "body" in call]
+        for body in bodies:
+            self.text(body, f"{journal}, a call")
+            for name, values in parse_qs(body.decode(errors="replace")).items():
+                self._value(values[0], f"{journal}, {name}")
+        return len(bodies)
+
+    def _value(self, value: str, where: str) -> None:
+        """A value as it is, and what it stands for: user data goes in base64, and may be packed, too."""
+        self.text(value, where)
+        with suppress(ValueError):
+            raw = base64.b64decode(value, validate=True)
+            self.text(raw, where)
+            with suppress(OSError, EOFError, zlib.error):
+                self.text(gzip.decompress(raw), where)
 
     def command_lines(self) -> Sampling:
         """Look at every command line of the machine, again and again while it is entered."""

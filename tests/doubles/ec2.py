@@ -70,8 +70,10 @@ class Boxes:
 class Cloud:
     """The emulator, its machines and faults, and clients of it."""
 
-    def __init__(self, journal: Path) -> None:
+    def __init__(self, journal: Path, secret: str = "secret") -> None:  # noqa: S107 (a double's)
         self.boxes = Boxes()
+        self.secret = secret
+        """Secret key of whoever calls it."""
         self.faults = Faults()
         self.journal = journal
         self.world = self._world()
@@ -90,20 +92,23 @@ class Cloud:
         moto_api_backend.reset()
         self.world = self._world()
         self.gate = gate(
-            self.world, self.journal, Config("test", ("127.0.0.1",), 0, REGION, KEY, "secret", ())
+            self.world, self.journal, Config("test", ("127.0.0.1",), 0, REGION, KEY, self.secret, ())
         )
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:  # noqa: ANN401 (WSGI)
         assert self.gate is not None
         return self.gate(environ, start_response)
 
-    def client(self, service: str = "ec2", key: str = KEY, attempts: int = 1) -> Client:
+    def client(
+        self, service: str = "ec2", key: str = KEY, attempts: int = 1, token: str | None = None
+    ) -> Client:
         """One that tries so many times."""
         return _SESSION.client(
             service,
             endpoint_url=self.url,
             aws_access_key_id=key,
-            aws_secret_access_key="secret",  # noqa: S106 (a double's)
+            aws_secret_access_key=self.secret,
+            aws_session_token=token,
             config=ClientConfig(retries={"mode": "standard", "total_max_attempts": attempts}),
         )
 
@@ -112,16 +117,16 @@ class Cloud:
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": KEY,
-            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_SECRET_ACCESS_KEY": self.secret,
             "AWS_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
         }
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Cloud]:
+def served(folder: Path, secret: str = "secret") -> Iterator[Cloud]:  # noqa: S107 (a double's)
     """An emulator on a free port, until the block ends."""
-    cloud = Cloud(folder / "journal.jsonl")
+    cloud = Cloud(folder / "journal.jsonl", secret)
     cloud.begin()
     server = make_server("127.0.0.1", 0, cloud, threaded=True)
     cloud.url = f"http://127.0.0.1:{server.server_port}"

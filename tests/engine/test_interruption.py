@@ -94,6 +94,39 @@ def test_up_that_was_cut_off_goes_on_and_boots_no_host_twice(
     _end_language_hosts(site)
 
 
+POINTS: dict[str, Callable[[Site], object]] = {
+    "the engine begins": lambda site: _processes(site, of=ENGINE),
+    "a controller is asked": lambda site: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()),
+    "a host is on": lambda site: _on(site) > 0,
+    "half of them are": lambda site: _on(site) * 2 >= FEW,
+    "all are, and nobody knows": lambda site: _on(site) == FEW,
+}
+FEW = 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", [BOTH_KILLED, CTRL_C], ids=["killed", "Ctrl-C"])
+@pytest.mark.parametrize("point", POINTS)
+def test_up_goes_on_wherever_it_was_cut_off(make_site: Callable[..., Site], point: str, cut: Cut) -> None:
+    site = make_site(FEW)
+    site.slow_down(0.3)
+    up = site.start("up", "--yes")
+    _wait(lambda: POINTS[point](site), point)
+    if cut.command:
+        os.kill(up.pid, cut.command)
+    for engine in _processes(site, of=ENGINE) if cut.engine else ():
+        os.kill(engine, signal.SIGKILL)
+    said, _ = up.communicate(timeout=120)
+    assert up.returncode == cut.code, said
+    assert "Traceback" not in said
+    _wait(lambda: not _processes(site, of=b"provision.server"), "the plugin stayed behind")
+    site.slow_down(0)
+    site.run("up", "--yes")
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+    assert site.stack("preview")["changes"] == []
+    _end_language_hosts(site)
+
+
 def test_a_plugin_powers_no_host_on_once_its_engine_is_gone(make_site: Callable[..., Site]) -> None:
     site = make_site(MORE_THAN_AT_ONCE)
     _cut_off(site, BOTH_KILLED)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 import subprocess
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 
-from rackwright.provision.keys import PASSPHRASE
+from rackwright.provision.keys import LOGIN_KEY, PASSPHRASE, login_public_key
 from tests.doubles import canary
+from tests.doubles.ec2 import served
 from tests.doubles.redfish import Fault
+from tests.doubles.zone import Zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +48,50 @@ def test_no_secret_is_in_state_logs_settings_output_or_on_a_command_line(
     search.files(site.folder, without=(kept, site.credentials))
     assert search.found == set()
     assert kept.read_text() == _SECRETS["passphrase"]
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_no_secret_of_a_zone_is_in_the_emulators_recording_or_anywhere_else(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    """A cloud keeps what it is told: templates, tags and user data."""
+    secrets = {**_SECRETS, "secret key": canary.make("key")}
+    hall = make_site(1, password=secrets["password"])
+    kept = [hall.state / "secrets" / name for name in (PASSPHRASE, LOGIN_KEY)]
+    kept[0].parent.mkdir(mode=0o700, parents=True)
+    kept[0].write_text(secrets["passphrase"])
+    login_public_key(hall.state / "secrets")
+    secrets["login key"] = kept[1].read_text().splitlines()[2]
+    spec = json.loads(hall.spec.read_text())
+    beside = {part: spec[part] for part in ("sites", "pools", "images")}
+    search = canary.Search(secrets)
+    with (
+        served(tmp_path, secrets["secret key"]) as cloud,
+        Zone(hall.folder, hall.name, cloud, {"static": 1}, beside) as zone,
+    ):
+        with search.command_lines() as sampling:
+            said = [zone.run(*words, code=code) for words, code in _OF_A_ZONE]
+        assert list(zone.instances()) == ["cnode-001"]
+    assert {"pulumi", "python", "pulumi-language-python"} <= {
+        name.rpartition("/")[2] for name in sampling.programs
+    }
+    assert search.recording(cloud.journal) > 0
+    for done in said:
+        search.text(done.stdout + done.stderr, str(done.args))
+    search.files(tmp_path)
+    search.files(hall.folder, without=(*kept, hall.credentials))
+    assert search.found == set()
+
+
+_OF_A_ZONE = (
+    (("up", "--yes", "-v"), 0),
+    (("preview", "--format", "json"), 0),
+    (("env",), 0),
+    (("inventory", "-v"), 3),
+    (("destroy", "--yes", "-v"), 0),
+    (("up", "--yes"), 0),
+)
 
 
 _COMMANDS = (

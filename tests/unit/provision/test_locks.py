@@ -81,3 +81,19 @@ def test_a_lock_that_was_cut_short_stays_and_breaks_nothing(tmp_path: Path, dead
     assert release_dead(tmp_path, "onprem", "t-hall") == []
     assert len(holders(tmp_path, "onprem", "t-hall")) == 1
     assert file.exists()
+
+
+def test_a_lock_that_nobody_came_to_write_is_taken_away(tmp_path: Path, dead: int) -> None:
+    unwritten = _lock(tmp_path, dead).with_suffix(".json.18ec3d.tmp")
+    unwritten.write_text("")
+    assert [str(holder) for holder in release_dead(tmp_path, "onprem", "t-hall")][1:] == [
+        "a process that could not write who it is"
+    ]
+    assert not unwritten.exists()
+
+
+def test_a_lock_that_somebody_is_writing_stays(tmp_path: Path, dead: int) -> None:
+    unwritten = _lock(tmp_path, dead).with_suffix(".json.18ec3d.tmp")
+    with unwritten.open("w"):
+        assert len(release_dead(tmp_path, "onprem", "t-hall")) == 1
+    assert unwritten.exists()
