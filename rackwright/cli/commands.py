@@ -32,6 +32,8 @@ COMMANDS = {
     "validate": Entry("rackwright.cli.validate", "Evidence by Slurm jobs, and the verdict on it."),
     "parse": Entry("rackwright.cli.parse", "What one tool's raw output says."),
     "judge": Entry("rackwright.cli.judge", "The verdict on a run folder, anew."),
+    "expect": Entry("rackwright.cli.expect", "Figures learned from a fleet; which one applies, and why."),
+    "compare": Entry("rackwright.cli.compare", "Two runs of the same machines: what became worse."),
     "catalogue": Entry("rackwright.cli.catalogue", "Platforms and parts, each figure with its source."),
     "nics": Entry("rackwright.cli.nics", "Network interfaces of an EC2 type, by card and device index."),
     "fabric": Entry("rackwright.cli.fabric", "Switches and cables of a fabric."),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from rackwright import canonical
 from rackwright.spec.base import Model
 from rackwright.validate.model import Artefact, Unit
 
@@ -50,6 +51,11 @@ class Key(Model):
     parameters: dict[str, str | int | float] = {}
     """Of the tool, each as it was read: ``{order: 768}``, ``{counter: symbol_error}``."""
 
+    @property
+    def identity(self) -> str:
+        """A text that is the same for equal keys, whatever the order of their parameters."""
+        return canonical.dumps(self)
+
 
 class Learned(Model):
     """What a figure was computed from."""
@@ -80,6 +86,8 @@ class Expectation(Model):
     provenance: Provenance
     source: str
     """In words, for the reader of a report: ``0.7 of the planned 100 Mbit/s``."""
+    date: str = ""
+    """Of the source, or when it was read; empty for what the plan says, which is as old as its run."""
     learned: Learned | None = None
 
     @model_validator(mode="after")

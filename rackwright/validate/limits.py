@@ -113,7 +113,8 @@ def _limit(one: Limit) -> Expectation:
         one_of=one.one_of,
         nominal=bound or 0,
         provenance=Provenance.PUBLISHED,
-        source=f"{source.text} ({source.date})",
+        source=source.text,
+        date=source.date,
     )
 
 

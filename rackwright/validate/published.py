@@ -29,6 +29,14 @@ class Figure(Model):
     source: str
 
 
+class Source(Model):
+    """Where a figure was published."""
+
+    text: str
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
+    """Of the text, or when it was read."""
+
+
 class Link(Model):
     """What one accelerator can send within its domain."""
 
@@ -42,7 +50,7 @@ class Published(Model):
     share: Annotated[float, Field(ge=0.7, lt=1)]
     """Of a figure that a gate is; below 0.7 half-broken machines pass (design §8)."""
     figures: tuple[Figure, ...]
-    sources: Mapping[str, str]
+    sources: Mapping[str, Source]
     links: Mapping[str, Link]
     """Accelerator → its links to others, in one direction."""
     unpublished: Mapping[str, str]
@@ -72,5 +80,6 @@ def of_accelerators(platform: str, nodes: int, accelerators: int) -> Iterator[Ex
                 at_least=round(known.share * figure.gb_s, 3),
                 nominal=figure.gb_s,
                 provenance=Provenance.PUBLISHED,
-                source=f"{known.share:g} of {figure.gb_s:g} GB/s: {known.sources[figure.source]}",
+                source=f"{known.share:g} of {figure.gb_s:g} GB/s: {known.sources[figure.source].text}",
+                date=known.sources[figure.source].date,
             )

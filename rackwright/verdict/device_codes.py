@@ -138,7 +138,7 @@ def _source(one: Measurement) -> str:
     else:
         source = table.entry(one.name, int(str(one.value))).source
     known = table.sources.get(source)
-    return f"published: {known.text}" if known else ""
+    return f"published: {known.text} ({known.date})" if known else ""
 
 
 def _test(one: Measurement) -> str:

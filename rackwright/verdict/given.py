@@ -43,8 +43,8 @@ def over(planned: Expectations, path: Path, run: Run, measurements: Measurements
         healthy = _published(planned.expectations, expectation)
         refuse_absurd(expectation, ranks, planned.expectations, healthy, planned.ceilings)
         _Selection(expectation, run, measurements, path).refuse_idle()
-    own = {expectation.key.model_dump_json(): expectation for expectation in given}
-    kept = [one for one in planned.expectations if one.key.model_dump_json() not in own]
+    own = {expectation.key.identity: expectation for expectation in given}
+    kept = [one for one in planned.expectations if one.key.identity not in own]
     both = (*kept, *map(_as_operators, own.values()))
     return Expectations(expectations=both, ceilings=planned.ceilings)
 

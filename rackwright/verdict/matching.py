@@ -26,9 +26,12 @@ class Bounds:
 
     def of(self, measurement: Measurement) -> Expectation | None:
         """The expectation that says most about it, if there is one in its unit."""
+        return max(self.fitting(measurement), key=_weight, default=None)
+
+    def fitting(self, measurement: Measurement) -> list[Expectation]:
+        """All expectations that are about it, in its unit."""
         known = self._by_name.get((self.check(measurement), measurement.name), [])
-        fitting = [one for one in known if one.unit is measurement.unit and self.fits(one.key, measurement)]
-        return max(fitting, key=_weight, default=None)
+        return [one for one in known if one.unit is measurement.unit and self.fits(one.key, measurement)]
 
     def fits(self, key: Key, measurement: Measurement) -> bool:
         """Whether a key is about a measurement of its name and check."""
