@@ -6,6 +6,7 @@ output is.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import (
@@ -21,6 +22,7 @@ from rackwright.validate.model import (
     Tool,
     Unread,
 )
+from rackwright.validate.parsers import dcgm_diag
 from rackwright.validate.parsers.table import parse
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK, Tool.NCCL
 """Tools whose output names the host of each value."""
 OF_ALL = frozenset({Tool.COLLECTIVES, Tool.NCCL_TESTS, Tool.RCCL_TESTS})
 """Tools whose output names all hosts that took part."""
+_ZONES = timedelta(hours=15)
+"""No zone is farther from UTC, and an hour for a clock that is off."""
 _TOLD_THEIR_TALE = frozenset({Ended.DONE, Ended.FAILED})
 """A tool that finds a fault may say so by its exit status; what it printed counts."""
 
@@ -60,7 +64,12 @@ def understood(step: Step, text: str | Iterable[str], run: Run) -> Parsed:
     parsed = parse(step.tool, text)
     if parsed.status is not Completeness.COMPLETE:
         return parsed
-    problem = _hosts_problem(step, parsed) or _ranks_problem(step, parsed)
+    problem = (
+        _hosts_problem(step, parsed)
+        or _ranks_problem(step, parsed)
+        or _tests_problem(step, parsed)
+        or _age_problem(parsed, run)
+    )
     if problem:
         return Parsed(status=Completeness.INCOMPLETE, problem=problem)
     placed = [_placed(reading, run) for reading in parsed.readings]
@@ -108,6 +117,24 @@ def _ranks_problem(step: Step, parsed: Parsed) -> str:
         found = {getattr(reading.context, name) for reading in parsed.readings} - {None}
         if asked is not None and found - {asked}:
             return f"{name} {', '.join(sorted(map(str, found)))} where {asked} was asked for"
+    return ""
+
+
+def _tests_problem(step: Step, parsed: Parsed) -> str:
+    """Which tests of the level that was asked for are missing; empty where none."""
+    level = step.context.parameters.get("level")
+    if step.tool is not Tool.DCGM_DIAG or not isinstance(level, int):
+        return ""
+    missing = dcgm_diag.lacking(level, parsed.readings)
+    return f"level {level} was asked for, and nothing is said of {', '.join(missing)}" if missing else ""
+
+
+def _age_problem(parsed: Parsed, run: Run) -> str:
+    """Whether an output says that it is older than the run; by a host's own clock, in whatever zone."""
+    for started in {str(one.context.parameters.get("started", "")) for one in parsed.readings} - {""}:
+        age = datetime.fromisoformat(run.started) - datetime.fromisoformat(started).replace(tzinfo=UTC)
+        if age > _ZONES:
+            return f"it is of {started}, and the run of {run.started}: an older result"
     return ""
 
 

@@ -6,7 +6,7 @@ a carrier: nothing waits for what is gone, and what is left out is told with its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import Check
@@ -322,11 +322,6 @@ def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:
         yield (_of_all(check, f"nccom-test/{collective}", Tool.NCCOM_TEST, ground, task, about),)
 
 
-def _transport(_check: Transport, _ground: Ground) -> Iterator[Batch]:
-    """Nothing of its own: `also_read` tells what nccl-tests print in passing."""
-    return iter(())
-
-
 def also_read(step: Step, checks: Iterable[AnyCheck]) -> Step | None:
     """The same output as another check's, where a tool's log stands in it; None where nobody asks for it."""
     if step.tool is not Tool.NCCL_TESTS or not any(isinstance(check, Transport) for check in checks):
@@ -362,7 +357,9 @@ def _gpu_state(check: GpuState, ground: Ground) -> Iterator[Batch]:
 
 
 def _dcgm_diag(check: DcgmDiag, ground: Ground) -> Iterator[Batch]:
-    return _of_each(check, Tool.DCGM_DIAG, ground, lambda _: commands.dcgm_diag(check))
+    asked = {"level": check.level}
+    for batch in _of_each(check, Tool.DCGM_DIAG, ground, lambda _: commands.dcgm_diag(check)):
+        yield tuple(replace(one, context=one.context.over(Context(parameters=asked))) for one in batch)
 
 
 _NCCOM: Mapping[str, str] = {
@@ -391,7 +388,7 @@ _PLANNERS: Mapping[type[AnyCheck], Callable[..., Iterator[Batch]]] = {
     Collectives: _collectives,
     NcclTests: _nccl_tests,
     NccomTest: _nccom_test,
-    Transport: _transport,
+    Transport: lambda _check, _ground: iter(()),  # `also_read` has what nccl-tests print in passing
     Counters: _counters,
     KernelLog: _kernel_log,
     GpuState: _gpu_state,

@@ -13,12 +13,20 @@ from rackwright.validate.parsers.core import dcgm
 from rackwright.validate.parsers.unread import strict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rackwright.validate.parsers.core.dcgm import Result
 
 _LONGEST = 300
 """Of a warning, characters."""
+_OF_LEVEL: Mapping[int, tuple[str, ...]] = {
+    1: ("software",),
+    2: ("pcie", "memory"),
+    3: ("diagnostic", "memory_bandwidth", "targeted_stress", "targeted_power"),
+    4: ("memtest",),
+}
+"""Tests that a level adds in DCGM 3 and 4 alike (DCGM user guide, dcgmi diag); a release may have more."""
+_OLD_NAMES = {"gpu_memory": "memory"}
 
 
 @strict
@@ -27,6 +35,7 @@ def parse(text: str) -> Iterator[Reading]:
     diagnosis = dcgm.read(text)
     for result in diagnosis.results:
         said: dict[str, str | int | float] = {
+            "category": result.category.lower(),
             "test": result.test,
             "entity": result.group if result.entity is None else f"{result.group} {result.entity}",
             "dcgm": diagnosis.version,
@@ -34,6 +43,22 @@ def parse(text: str) -> Iterator[Reading]:
         }
         status = "warn" if result.status == "pass" and result.warnings else result.status
         yield Reading(name="status", value=status, unit=Unit.WORD, context=Context(parameters=said))
+
+
+def lacking(level: int, readings: Iterable[Reading]) -> list[str]:
+    """Tests of a level of which nothing is said, not even that they were skipped; in the words of DCGM 4."""
+    told = {_canonical(str(one.context.parameters.get("test"))) for one in readings}
+    if any(one.context.parameters.get("category") == _DEPLOYMENT for one in readings):
+        told.add("software")
+    return sorted({test for at, tests in _OF_LEVEL.items() if at <= level for test in tests} - told)
+
+
+_DEPLOYMENT = "deployment"
+
+
+def _canonical(name: str) -> str:
+    word = name.strip().lower().replace(" ", "_")
+    return _OLD_NAMES.get(word, word)
 
 
 def _warned(result: Result) -> dict[str, str | int | float]:

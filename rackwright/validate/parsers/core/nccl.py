@@ -56,6 +56,7 @@ _BYTES: Mapping[str, int] = {
     **dict.fromkeys(("int", "int32", "uint32", "float"), 4),
     **dict.fromkeys(("int64", "uint64", "double"), 8),
 }
+_OPERATIONS = frozenset({"none", "sum", "prod", "max", "min", "avg", "mulsum"})
 _REDUCING = frozenset({"all_reduce", "reduce_scatter", "reduce"})
 
 
@@ -211,6 +212,8 @@ def _same_size(row: Row, timing: Timing, what: str) -> None:
 def _collective(report: Report) -> str | None:
     """What the program says it is; of one that says nothing what its factor alone allows."""
     redop = {row.redop for row in report.rows}
+    if not redop <= _OPERATIONS:
+        raise corrupt(f"operation {', '.join(sorted(redop - _OPERATIONS))[:40]} is none that is known here")
     fitting = [
         name for name in FACTORS if all(_has_factor(row, FACTORS[name](report.ranks)) for row in report.rows)
     ]

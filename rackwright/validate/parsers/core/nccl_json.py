@@ -9,6 +9,7 @@ may be an older run's: `Report.start_time` tells.
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from rackwright.validate.parsers.core.nccl import PROGRAMS, Device, Report, Row, Sweep, Timing, checked
 from rackwright.validate.parsers.core.unreadable import (
@@ -43,8 +44,7 @@ def read(text: str) -> Report:
         raise corrupt(f"schema {version!r} of nccl-tests: none that is known here")
     if "end_time" not in top:
         raise incomplete("no end_time: the program did not finish")
-    if not _STAMP.fullmatch(a_text(top["end_time"], "end_time")):
-        raise corrupt("end_time is no time")
+    _time(top["end_time"], "end_time")
     errors = a_list(top.get("errors", []), "errors")
     if any(errors):
         raise incomplete(f"NCCL reports an error: {str(errors[0])[:160]}")
@@ -62,9 +62,6 @@ def _report(top: Fields) -> Report:
         raise corrupt(f"{count} values out of bounds, and okay says otherwise")
     average = an_object(_one_of(top, _AVERAGE, "top"), _AVERAGE[0])
     reached = average.get("okay")
-    start = a_text(top.get("start_time"), "start_time")
-    if not _STAMP.fullmatch(start):
-        raise corrupt("start_time is no time")
     return Report(
         collective=_program(top),
         ranks=len(devices) * threads * gpus,
@@ -75,8 +72,18 @@ def _report(top: Fields) -> Report:
         average_gb_s=an_amount(_one_of(average, _BANDWIDTH, _AVERAGE[0]), "average bandwidth"),
         average_reached=None if reached == "unchecked" else _truth(reached, f"{_AVERAGE[0]}.okay"),
         checked=bool(a_count(config.get("validation"), "config.validation")),
-        start_time=start,
+        start_time=_time(top.get("start_time"), "start_time"),
     )
+
+
+def _time(value: object, what: str) -> str:
+    """A time as it is printed, that can be one."""
+    text = a_text(value, what)
+    try:
+        datetime.fromisoformat(text if _STAMP.fullmatch(text) else "")
+    except ValueError:
+        raise corrupt(f"{what} is no time") from None
+    return text
 
 
 def _program(top: Fields) -> str:
