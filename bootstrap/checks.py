@@ -18,6 +18,7 @@ _TYPED = (
     "policies",
     "playbooks/library",
     "playbooks/action_plugins",
+    "roles/kernel_tuning",
     "roles/node_health",
     "tests",
     "bootstrap",

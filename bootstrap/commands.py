@@ -59,9 +59,9 @@ def _test_kernel() -> int:
     if not any(tests.rglob("test_*.py")):
         tell("test-kernel: tests/kernel holds no tests yet: nothing was run")
         return GOOD
-    return stages.run(
-        "test-kernel", [Stage("pytest", (str(places.tool("python")), "-m", "pytest", str(tests)))]
-    )
+    steps.run(steps.FOR_KERNEL_TESTS)
+    pytest = (str(places.tool("python")), "-m", "pytest", "--durations=20", str(tests))
+    return stages.run("test-kernel", [Stage("pytest", pytest)])
 
 
 _COMMANDS: Mapping[str, Callable[..., int]] = {

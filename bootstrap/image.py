@@ -21,6 +21,7 @@ from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 SUITE = "trixie"
@@ -30,7 +31,7 @@ PACKAGES = places.DATA / "image" / "packages.txt"
 ROLES = places.REPOSITORY / "roles"
 OVERLAY = places.DATA / "image" / "overlay"
 _PRESET = "etc/systemd/system-preset/20-rackwright.preset"
-_OPTIONS = ("--mode=root", "--variant=minbase", "--format=directory", '--aptopt=Acquire::Retries "3"')
+OPTIONS = ("--mode=root", "--variant=minbase", "--format=directory", '--aptopt=Acquire::Retries "3"')
 _HOST_KEYS = "etc/ssh/ssh_host_*"
 _GONE = ("etc/hostname", "etc/munge/munge.key")
 _EMPTY = ("etc/machine-id", "etc/resolv.conf")
@@ -40,7 +41,7 @@ _GIB = 3.0
 
 def folder() -> Path:
     """Where the image goes, by the hash of all that decides what is in it."""
-    words = [SUITE, *_OPTIONS, _HOST_KEYS, *_GONE, *_EMPTY, platform.machine(), *wanted()]
+    words = [SUITE, *OPTIONS, _HOST_KEYS, *_GONE, *_EMPTY, platform.machine(), *wanted()]
     return places.cache() / "image" / digest.of_words([*words, digest.of_tree(OVERLAY)])
 
 
@@ -67,22 +68,37 @@ def install(log: Path) -> Outcome:
     working(f"making the root image of {SUITE}, about a minute", log)
     try:
         with fresh.new_folder(target) as work:
-            _bootstrap(work / "root", log)
-            _make_anonymous(work / "root")
-            _lay_over(OVERLAY, work / "root")
-            _disable_daemons(work / "root", log)
+            make_root(work / "root", wanted(), log)
     except ChildFailed as failed:
-        raise _failed(failed) from None
+        raise no_image(failed) from None
     fresh.point(current, target / "root")
     return Outcome("done", f"{SUITE}, {len(wanted())} packages asked for")
 
 
-def _bootstrap(root: Path, log: Path) -> None:
+def make_root(root: Path, packages: Sequence[str], log: Path, *options: str) -> None:
+    """Make the root file system of a host that has no identity yet.
+
+    Args:
+        root: to be made.
+        packages: all that it gets.
+        log: of what is done.
+        options: of mmdebstrap, on top.
+
+    Raises:
+        ChildFailed: mmdebstrap failed.
+    """
+    _bootstrap(root, packages, log, *options)
+    _make_anonymous(root)
+    lay_over(OVERLAY, root)
+    _disable_daemons(root, log)
+
+
+def _bootstrap(root: Path, packages: Sequence[str], log: Path, *options: str) -> None:
     """Run mmdebstrap in namespaces of its own, so that a kill leaves neither process nor mount."""
     alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]
-    include = f"--include={','.join(wanted())}"
+    include = f"--include={','.join(packages)}"
     mirror = [places.mirror()] if places.mirror() else []
-    child.run([*alone, "mmdebstrap", *_OPTIONS, include, SUITE, root, *mirror], log)
+    child.run([*alone, "mmdebstrap", *OPTIONS, *options, include, SUITE, root, *mirror], log)
 
 
 def _make_anonymous(root: Path) -> None:
@@ -95,7 +111,7 @@ def _make_anonymous(root: Path) -> None:
         (root / name).touch()
 
 
-def _lay_over(tree: Path, root: Path) -> None:
+def lay_over(tree: Path, root: Path) -> None:
     """Copy a tree over the image; modes are 0755 and 0644, whatever the checkout's umask was."""
     for source in sorted(tree.rglob("*")):
         target = root / source.relative_to(tree)
@@ -126,7 +142,8 @@ def _needs_root(target: Path) -> EnvironmentUnfit:
     )
 
 
-def _failed(failed: ChildFailed) -> EnvironmentUnfit:
+def no_image(failed: ChildFailed) -> EnvironmentUnfit:
+    """What a failed mmdebstrap means to the user."""
     source = f"RACKWRIGHT_MIRROR={places.mirror()}" if places.mirror() else "Debian's usual place"
     return EnvironmentUnfit(
         f"the root image could not be made of {SUITE}",

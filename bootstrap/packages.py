@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LIST = places.DATA / "packages" / "debian.txt"
 TEST_LIST = places.DATA / "packages" / "test.txt"
+KERNEL_LIST = places.DATA / "packages" / "kernel.txt"
 SUBNET_MANAGER = "opensm"
 INFINIBAND = Path("/sys/class/infiniband")
 """Adapters of this machine. Debian starts a subnet manager on all of their ports when it is installed."""
@@ -63,6 +64,15 @@ def install_for_tests(log: Path) -> Outcome:
     except EnvironmentUnfit as unfit:
         absent = " ".join(missing(for_tests()))
         return Outcome("not run", f"{unfit.message}; tests that need these are skipped: {absent}")
+
+
+def install_for_kernel_tests(log: Path) -> Outcome:
+    """Bring what emulates machines.
+
+    Raises:
+        EnvironmentUnfit: as `install`.
+    """
+    return _bring(KERNEL_LIST, names(KERNEL_LIST), log) if shutil.which("dpkg-query") else NO_DPKG
 
 
 def for_tests() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from bootstrap import golang, image, packages, places, pulumi, venv
+from bootstrap import golang, guest, image, packages, places, pulumi, venv
 from bootstrap.console import duration, tell
 from bootstrap.lock import only_run
 from bootstrap.outcome import NOT_NEEDED
@@ -39,6 +39,14 @@ ALL: Mapping[str, Step] = {
 
 FOR_TESTS: Mapping[str, Step] = {"Packages of tests": packages.install_for_tests}
 """What `make test` needs beyond set-up; who only wants a lab is spared it."""
+
+FOR_KERNEL_TESTS: Mapping[str, Step] = {
+    "Debian packages": packages.install,
+    **ENVIRONMENT,
+    "Packages of guests": packages.install_for_kernel_tests,
+    "Guest image": guest.install,
+}
+"""What `make test-kernel` needs: neither the engine nor the lab's image."""
 
 
 _WORTH_TELLING = frozenset({"done", "not run"})

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from pydantic import ValidationError
 
 from rackwright import canonical, strict_yaml
-from rackwright.catalogue.model import Accelerator, Entry, Nic, Platform
+from rackwright.catalogue.model import Entry, Platform
+from rackwright.catalogue.parts import Accelerator, Nic
 from rackwright.catalogue.slurm import Slurm
 from rackwright.catalogue.switch import Switch
+from rackwright.catalogue.tuning import Kernel, Tuning
 from rackwright.errors import CatalogueInvalid
 from rackwright.findings import Place, did_you_mean
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 SHIPPED = Path(__file__).parent / "data"
-Section = Literal["platforms", "accelerators", "nics", "switches", "slurm"]
+Section = Literal["platforms", "accelerators", "nics", "switches", "slurm", "tuning", "kernels"]
 Kind = TypeVar("Kind", bound=Entry)
 _HINT = "see the entries beside it for the form; every figure needs a source that states it"
 
@@ -34,6 +36,8 @@ class Catalogue:
     nics: Mapping[str, Nic]
     switches: Mapping[str, Switch]
     slurm: Mapping[str, Slurm]
+    tuning: Mapping[str, Tuning]
+    kernels: Mapping[str, Kernel]
     sha256: str
     """Of the content; comments and layout do not count."""
 
@@ -45,6 +49,8 @@ class Catalogue:
             ("nics", self.nics),
             ("switches", self.switches),
             ("slurm", self.slurm),
+            ("tuning", self.tuning),
+            ("kernels", self.kernels),
         )
         for section, entries in sections:
             for entry in entries.values():
@@ -70,10 +76,13 @@ def load(folder: Path = SHIPPED) -> Catalogue:
     nics = _section(folder, "nics", Nic, texts)
     switches = _section(folder, "switches", Switch, texts)
     slurm = _section(folder, "slurm", Slurm, texts)
-    _check_references(folder, platforms, accelerators, nics)
+    tuning = _section(folder, "tuning", Tuning, texts)
+    kernels = _section(folder, "kernels", Kernel, texts)
+    _check_references(folder, platforms, accelerators, nics, tuning)
     _refuse_shared_names(folder, texts)
     content = json.dumps(texts, sort_keys=True, default=str)
-    return Catalogue(platforms, accelerators, nics, switches, slurm, canonical.sha256(content))
+    sha256 = canonical.sha256(content)
+    return Catalogue(platforms, accelerators, nics, switches, slurm, tuning, kernels, sha256)
 
 
 def _section(
@@ -128,11 +137,14 @@ def _check_references(
     platforms: Mapping[str, Platform],
     accelerators: Mapping[str, Accelerator],
     nics: Mapping[str, Nic],
+    tuning: Mapping[str, Tuning],
 ) -> None:
     for platform in platforms.values():
         place = Place(folder / "platforms" / f"{platform.name}.yaml")
         if platform.accelerator is not None and platform.accelerator not in accelerators:
             raise _unknown(place, "accelerator", platform.accelerator, accelerators)
+        if platform.tuning is not None and platform.tuning not in tuning:
+            raise _unknown(place, "tuning", platform.tuning, tuning)
         for group, ports in platform.ports.items():
             if ports.nic not in nics:
                 raise _unknown(place, f"ports.{group}.nic", ports.nic, nics)

@@ -44,6 +44,10 @@ class Confidence(StrEnum):
     """A planning bound of ours, to be replaced by the figure of the real machine."""
     DEFINED = "defined"
     """Ours to decide: the lab's own platforms."""
+    MEASURED = "measured"
+    """Seen by us on the thing itself."""
+    HYPOTHESIS = "hypothesis"
+    """From a weak source; nothing of it is used unless a spec asks for it."""
 
 
 class Source(Frozen):
@@ -63,7 +67,7 @@ class Entry(Frozen):
     """One thing of the catalogue; it does not load unless a source vouches for each figure."""
 
     without_source: ClassVar[frozenset[str]] = frozenset(
-        {"name", "title", "kind", "provisioning", "checks", "sources"}
+        {"name", "title", "kind", "provisioning", "checks", "sources", "tuning"}
     )
     """Names of ours, what we can prove, and the sources themselves."""
 
@@ -88,14 +92,15 @@ class Entry(Frozen):
     def figures(self) -> Iterator[tuple[str, object]]:
         """All that is stated about the thing: dotted names with values."""
         plain = self.model_dump(exclude_none=True, exclude=set(self.without_source))
-        return _leaves(plain, "")
+        return leaves(plain)
 
 
-def _leaves(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]]:
+def leaves(value: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted names of all that is in a mapping, with what it is."""
     for key, below in value.items():
         name = f"{path}{key}"
         if isinstance(below, Mapping):
-            yield from _leaves(below, f"{name}.")
+            yield from leaves(below, f"{name}.")
         else:
             yield name, below
 
@@ -301,6 +306,14 @@ class SlurmHost(Frozen):
     """SlurmdParameters; config_overrides where a host sees more, or less, than its share of a machine."""
 
 
+class Reboot(Frozen):
+    """How long a machine takes to come back; the defaults are a large one's, which tests its memory."""
+
+    least_s: Annotated[int, Field(ge=0)] = 30
+    """It is not asked before: a host that is slow to go down would answer as if it had been away."""
+    within_s: Positive = 2700
+
+
 class ScaleUp(Frozen):
     """Accelerators that reach one another past the network: a domain that jobs are best kept in."""
 
@@ -345,6 +358,10 @@ class Platform(Entry):
     processors: Processors | None = None
     slurm: SlurmHost | None = None
     """None is a machine of its own, with cgroups."""
+    tuning: Key | None = None
+    """Entry of ``tuning``: how its kernel is set. None leaves it as it is."""
+    reboot: Reboot | None = None
+    """None is a large machine."""
     checks: tuple[Check, ...] = ()
     """What `validate` can prove of it."""
     line_rate_share: Mapping[str, Share] = {}
@@ -365,25 +382,3 @@ class Platform(Entry):
             msg = f"{domain.nodes} nodes of {self.accelerators} accelerators are no {domain.accelerators}"
             raise ValueError(msg)
         return self
-
-
-class Accelerator(Entry):
-    """A GPU or another training chip."""
-
-    maker: str
-    power_w: Positive | None = None
-    memory_gb: Rate | None = None
-    """Of one, in 10⁹ bytes."""
-    memory_gb_s: Rate | None = None
-    """Bandwidth of that memory, 10⁹ bytes a second."""
-    device: str | None = None
-    """Device files on the host, without the number, which counts from 0: ``/dev/nvidia``."""
-
-
-class Nic(Entry):
-    """A network adapter."""
-
-    maker: str
-    kinds: tuple[FabricKind, ...]
-    rate_gbps: Rate
-    """Of one port at most."""

@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.checks import efa, fabrics, networks, operation, pools, references, schedulers, storage
+from rackwright.checks import (
+    efa,
+    fabrics,
+    networks,
+    operation,
+    pools,
+    references,
+    schedulers,
+    storage,
+    tuning,
+)
 from rackwright.checks.registry import PLAN_RULES, SPEC_RULES, PlanSubject, SpecSubject, rules
 from rackwright.checks.suppression import suppress
 
@@ -15,7 +25,7 @@ if TYPE_CHECKING:
 
     from rackwright.findings import Finding
 
-RULE_MODULES = (references, networks, pools, fabrics, efa, storage, schedulers, operation)
+RULE_MODULES = (references, networks, pools, fabrics, efa, storage, schedulers, operation, tuning)
 """Importing a module registers its rules."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright import __version__
+from rackwright.catalogue.model import Reboot
 from rackwright.errors import SpecInvalid
 from rackwright.plan import wiring
 from rackwright.plan.aws import access_stacks, compute_stacks, network_stacks
@@ -30,6 +31,7 @@ from rackwright.plan.slots import PoolGround, slots, strange_bmc_addresses
 from rackwright.plan.slurm import ambiguous, schedulers, unplaceable
 from rackwright.plan.stacks import onprem_stacks
 from rackwright.plan.totals import totals
+from rackwright.plan.tuning import settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,7 +109,7 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
 ) -> Plan:
     spec, cabling = loaded.spec, cabled.plans()
     sites = site_plans(spec, seating.halls)
-    pools = _pools(loaded, nodes, seating, lock)
+    pools = _pools(loaded, catalogue, nodes, seating, lock=lock)
     stacks = StacksPlan(
         onprem=onprem_stacks(sites, pools),
         aws_network=network_stacks(spec, pools),
@@ -141,13 +143,14 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
 
 
 def _pools(
-    loaded: LoadedSpec, nodes: Mapping[str, Hardware], seating: Seating, lock: Lock
+    loaded: LoadedSpec, catalogue: Catalogue, nodes: Mapping[str, Hardware], seating: Seating, *, lock: Lock
 ) -> dict[str, PoolPlan]:
     rails, assets = wiring.networks(loaded.spec, lock.rails), loaded.assets
     ranges = {name: site_ranges(site) for name, site in loaded.spec.sites.items()}
     pools: dict[str, PoolPlan] = {}
     for name, seats in sorted(seating.pools.items()):
-        ground = PoolGround(name, loaded.spec.pools[name], nodes[name], ranges[seats.site], rails)
+        pool = loaded.spec.pools[name]
+        ground = PoolGround(name, pool, nodes[name], settings(catalogue, pool), ranges[seats.site], rails)
         pools[name] = _pool(ground, slots(ground, seats.seats, assets))
     return pools
 
@@ -165,6 +168,8 @@ def _pool(ground: PoolGround, made: dict[str, Slot]) -> PoolPlan:
         accelerator=platform.accelerator,
         power_kw_per_node=platform.power_kw,
         units_per_node=platform.units,
+        tuning=ground.tuning,
+        reboot=platform.reboot or Reboot(),
         nics=ground.hardware.nics,
         slots=made,
     )

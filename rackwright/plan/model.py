@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rackwright.catalogue.model import Processors, SlurmHost
+from rackwright.catalogue.model import Processors, Reboot, SlurmHost
+from rackwright.catalogue.tuning import Settings
 from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
 from rackwright.plan.fabric.model import CablingPlan, SubnetPlan
 from rackwright.plan.nics import NicPlan
@@ -165,6 +166,9 @@ class PoolPlan(Model):
     accelerator: str | None
     power_kw_per_node: float | None
     units_per_node: int | None
+    tuning: Annotated[Settings, Field(exclude_if=lambda settings: settings == Settings())] = Settings()
+    """What the kernels of its hosts are set to; what is not in it is left as they have it."""
+    reboot: Annotated[Reboot, Field(exclude_if=lambda reboot: reboot == Reboot())] = Reboot()
     nics: tuple[NicPlan, ...]
     """Network interfaces that each node is launched with, the first one first; none on-prem."""
     slots: dict[str, Slot]

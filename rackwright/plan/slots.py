@@ -13,6 +13,7 @@ from rackwright.spec.slots import slot_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from rackwright.catalogue.tuning import Settings
     from rackwright.plan.addresses import AddressRange
     from rackwright.plan.hardware import Hardware
     from rackwright.plan.lock import Seat
@@ -28,6 +29,7 @@ class PoolGround:
     name: str
     pool: Pool
     hardware: Hardware
+    tuning: Settings
     networks: Mapping[str, AddressRange]
     """Of the site; empty in a VPC that is somebody else's."""
     rails: Mapping[str, tuple[AddressRange, ...]]

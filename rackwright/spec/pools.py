@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from rackwright.spec.base import Misfit, Model, Name, forbidden, form, in_place, replace, rolling
 from rackwright.spec.references import FileReference
+from rackwright.spec.tuning import Tuning
 
 _IMAGE = "nodes of an image are reinstalled or relaunched a few at a time, drained first"
 _SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
@@ -75,15 +76,6 @@ class FabricUse(Model):
     """NICs of each node on this fabric; unset means all that the platform has for it."""
     ports: Annotated[Name | None, replace("recables every node of the pool")] = None
     """Group of ports of the platform; unset means the one with the fabric's name, or the only one."""
-
-
-class Tuning(Model):
-    """Settings on top of the platform's own."""
-
-    sysctl: Annotated[dict[str, str | int], rolling("written to the hosts")] = {}
-    cmdline: Annotated[
-        dict[str, str | int | bool], rolling("kernel command line, after a drained reboot")
-    ] = {}
 
 
 class OnDemand(Model):

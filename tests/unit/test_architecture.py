@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ROWS = (
-    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "lack"},
+    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "kernel", "lack"},
     {"spec", "catalogue"},
     {"plan"},
     {"checks"},

@@ -89,7 +89,7 @@ def test_a_key_that_stands_twice_is_refused_with_its_line(folder: Path) -> None:
     spoil(folder, "platforms/dgx-h100.yaml", "units: 8\n", "units: 8\nunits: 4\n")
     with pytest.raises(CatalogueInvalid) as error:
         load(folder)
-    assert error.value.where.endswith("dgx-h100.yaml:9:1")
+    assert error.value.where.endswith("dgx-h100.yaml:10:1")
     assert "units" in error.value.got
 
 

@@ -49,7 +49,42 @@ ZONE = {
 }
 UNTIL = "2027-03-01"
 
+DGX = "onprem-dgx-h100"
 CASES = [
+    case(
+        "TUNE001",
+        "pools.node.tuning.sysctl.vm.swapiness",
+        "lab",
+        pools__node__tuning={"sysctl": {"vm.swapiness": 1}},
+    ),
+    case(
+        "TUNE002", "pools.h100.tuning.cmdline", DGX, pools__h100__tuning={"cmdline": {"intel_iommu": "off"}}
+    ),
+    case(
+        "TUNE003",
+        "pools.h100.tuning.cmdline",
+        DGX,
+        pools__h100__tuning={"cmdline": {"transparent_hugepage": "never"}},
+    ),
+    case(
+        "TUNE003",
+        "pools.node.tuning.cmdline",
+        "lab",
+        pools__node__tuning={"sysctl": {"vm.nr_hugepages": 8}, "cmdline": {"hugepages": 8}},
+    ),
+    case("TUNE004", "pools.h100.tuning.hypotheses", DGX, pools__h100__tuning={"hypotheses": ["thp-madvice"]}),
+    case(
+        "TUNE004", "pools.h100.tuning.without", DGX, pools__h100__tuning={"without": ["sysctl.vm.swapiness"]}
+    ),
+    case(
+        "TUNE006",
+        "pools.h100.tuning.hypotheses",
+        DGX,
+        pools__h100__tuning={"hypotheses": ["thp-madvise", "thp-never"]},
+    ),
+    case(
+        "TUNE005", "pools.h100.tuning.block_modules", DGX, pools__h100__tuning={"load_modules": ["nouveau"]}
+    ),
     case("REF002", "pools.node.image", "lab", pools__node__image="debina"),
     case("REF002", "links.wan.between.1", "hybrid", links__wan__between=["hall-a", "use3"]),
     case("REF002", "fabrics.compute.topology.switch", "hybrid", fabrics__compute__topology__switch="qm970"),

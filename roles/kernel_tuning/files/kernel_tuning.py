@@ -1,0 +1,425 @@
+#!/usr/bin/python3
+"""Sets this host's kernel to what its platform and spec say, and tells what of it is live.
+
+    kernel_tuning.py apply [JSON]    set what can be set now; note what waits for a reboot
+    kernel_tuning.py check [JSON]    the same, and change nothing
+    kernel_tuning.py report          what is live, waits for a reboot, or is not in this kernel
+
+The settings are in /etc/rackwright/kernel-tuning.json, or given as JSON. What was there before is kept until
+the next boot, so that a setting that is wanted no more goes back. Files in /etc are laid by the role; boot
+loader and initramfs are renewed here, where those files changed.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WANTED = Path("/etc/rackwright/kernel-tuning.json")
+BEFORE = Path("/run/rackwright/kernel-tuning-before.json")
+"""Path → what was in it before we wrote to it; gone after a boot, as our writing is."""
+BUILT = Path("/var/lib/rackwright/kernel-tuning.json")
+"""What boot loader and initramfs were made from, and the words that we put on the command line."""
+REASONS = Path("/run/rackwright/reboot/kernel_tuning")
+"""Why this host waits for a reboot, one reason a line; gone after it."""
+UNIT = "rackwright-kernel-tuning.service"
+ENABLED = Path("/etc/systemd/system/multi-user.target.wants") / UNIT
+BOOT_FILES = {
+    "update-grub": Path("/etc/default/grub.d/60-rackwright-tuning.cfg"),
+    "update-initramfs -u": Path("/etc/modprobe.d/60-rackwright-tuning.conf"),
+}
+LIVE, REBOOT, MISSING, REFUSED = "live", "reboot", "missing", "refused"
+PAGES_KIB = {"2M": 2048, "1G": 1 << 20}
+SYS, PROC = Path("/sys"), Path("/proc")
+
+
+Settings = dict[str, Any]
+"""As the model of the catalogue has them: its JSON."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One setting, as wished and as it is."""
+
+    setting: str
+    wanted: str
+    now: str
+    state: str
+
+
+@dataclass
+class Host:
+    """This host: what was written, what is to be kept, what was found."""
+
+    dry: bool
+    before: dict[str, str]
+    wanted: dict[str, str] = field(default_factory=dict)
+    changed: list[str] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+
+    def note(self, setting: str, wanted: object, now: object, state: str) -> None:
+        """What is known of one setting."""
+        self.states.append(State(setting, str(wanted), str(now), state))
+
+    def bring(self, setting: str, path: Path, wanted: object) -> None:
+        """Write a value where another is."""
+        text = str(wanted)
+        if not path.exists():
+            self.note(setting, text, "not there", MISSING)
+            return
+        now = read(path)
+        self.wanted[str(path)] = text
+        if now != text and not self._write(path, text, now, setting):
+            self.note(setting, text, now, REFUSED)
+            return
+        self.note(setting, text, now if self.dry else read(path), LIVE)
+
+    def _write(self, path: Path, text: str, now: str, setting: str) -> bool:
+        self.changed.append(f"{setting}: {now or 'nothing'} becomes {text}")
+        if self.dry:
+            return True
+        try:
+            path.write_text(text)
+        except OSError:
+            self.changed.pop()
+            return False
+        if read(path) != text:
+            self.changed.pop()
+            return False
+        self.before.setdefault(str(path), now)
+        return True
+
+    def give_back(self) -> None:
+        """What we once wrote and nobody wants any more is as it was."""
+        for name in sorted(self.before.keys() - self.wanted.keys()):
+            path, value = Path(name), self.before[name]
+            if path.exists() and read(path) != value:
+                self.changed.append(f"{name}: {read(path)} becomes {value} again")
+                if not self.dry:
+                    path.write_text(value)
+            if not self.dry:
+                del self.before[name]
+
+
+def read(path: Path) -> str:
+    """A value of the kernel: blanks made one, and of several words the one in brackets."""
+    try:
+        text = " ".join(path.read_text().split())
+    except OSError:
+        return ""
+    chosen = text.partition("[")[2].partition("]")[0]
+    return chosen or text
+
+
+def remembered(path: Path) -> dict[str, Any]:
+    """A note of ours; empty where there is none."""
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def remember(path: Path, note: object) -> None:
+    """Write a note, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(note, sort_keys=True))
+    new.replace(path)
+
+
+def sysctls(host: Host, settings: Settings) -> None:
+    """Those that are stated, the ARP rules of rails among them."""
+    for key, value in sorted(settings.get("sysctl", {}).items()):
+        host.bring(f"sysctl {key}", PROC / "sys" / key.replace(".", "/"), " ".join(str(value).split()))
+
+
+def memory(host: Host, settings: Settings) -> None:
+    """Huge pages, transparent and reserved."""
+    wanted = settings.get("transparent_hugepages")
+    if wanted:
+        host.bring("transparent_hugepages", SYS / "kernel/mm/transparent_hugepage/enabled", wanted)
+    for size, count in sorted(settings.get("hugepages", {}).items()):
+        pages = SYS / f"kernel/mm/hugepages/hugepages-{PAGES_KIB[size]}kB/nr_hugepages"
+        host.bring(f"hugepages {size}", pages, count)
+
+
+def processors(host: Host, settings: Settings) -> None:
+    """Governor, idle states, clock."""
+    cpus = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*"))
+    governor, latency = settings.get("governor"), settings.get("cstate_latency_us")
+    if governor:
+        places = [cpu / "cpufreq/scaling_governor" for cpu in cpus]
+        each(host, "governor", [(place, governor) for place in places])
+    if latency is not None:
+        states = [state for cpu in cpus for state in sorted((cpu / "cpuidle").glob("state*"))]
+        slow = [(one / "disable", int(int(read(one / "latency") or 0) > latency)) for one in states]
+        each(host, f"cstate_latency_us {latency}", slow)
+    clock = SYS / "devices/system/clocksource/clocksource0"
+    source = settings.get("clocksource")
+    if source and source not in read(clock / "available_clocksource").split():
+        host.note("clocksource", source, read(clock / "current_clocksource"), MISSING)
+    elif source:
+        host.bring("clocksource", clock / "current_clocksource", source)
+
+
+def each(host: Host, setting: str, wanted: Sequence[tuple[Path, object]]) -> None:
+    """One setting that is in many places: told once."""
+    there = [(path, value) for path, value in wanted if path.exists()]
+    if not there:
+        host.note(setting, "set", "not there", MISSING)
+        return
+    one = Host(host.dry, host.before, host.wanted)
+    for path, value in there:
+        one.bring(setting, path, value)
+    host.changed += [f"{setting}: {len(one.changed)} places"] if one.changed else []
+    worst = next((state for state in one.states if state.state != LIVE), one.states[0])
+    host.note(setting, worst.wanted, worst.now, worst.state)
+
+
+def modules(host: Host, settings: Settings) -> None:
+    """Loaded, blocked, and with which options."""
+    for name in settings.get("load_modules", []):
+        load(host, name)
+    for name in settings.get("block_modules", []):
+        there = (SYS / "module" / name.replace("-", "_")).exists()
+        host.note(
+            f"block_modules {name}",
+            "not loaded",
+            "loaded" if there else "not loaded",
+            REBOOT if there else LIVE,
+        )
+    for name, options in sorted(settings.get("module_options", {}).items()):
+        for key, value in sorted(options.items()):
+            option(host, name, key, str(value))
+
+
+def load(host: Host, name: str) -> None:
+    """Load one module, unless it is there."""
+    setting = f"load_modules {name}"
+    if (SYS / "module" / name.replace("-", "_")).exists():
+        host.note(setting, "loaded", "loaded", LIVE)
+    elif not run("modprobe", "--dry-run", name):
+        host.note(setting, "loaded", "no such module", MISSING)
+    else:
+        host.changed.append(f"{setting}: loaded")
+        loaded = host.dry or run("modprobe", name)
+        host.note(setting, "loaded", "loaded" if loaded else "refused", LIVE if loaded else REFUSED)
+
+
+def option(host: Host, module: str, key: str, wanted: str) -> None:
+    """An option is read when its module is loaded."""
+    setting = f"module_options {module}.{key}"
+    there = SYS / "module" / module.replace("-", "_")
+    place = there / "parameters" / key
+    if not there.exists():
+        known = run("modprobe", "--dry-run", module)
+        host.note(
+            setting, wanted, "module not loaded" if known else "no such module", LIVE if known else MISSING
+        )
+    elif not place.exists():
+        host.note(setting, wanted, "no such option, or hidden", MISSING)
+    else:
+        now = {"Y": "1", "N": "0"}.get(read(place), read(place))
+        as_wished = now == {"Y": "1", "N": "0", "y": "1", "n": "0"}.get(wanted, wanted)
+        host.note(setting, wanted, now, LIVE if as_wished else REBOOT)
+
+
+def network(host: Host, settings: Settings, rails: list[str]) -> None:
+    """Queues and interrupts of the cards on rails."""
+    if settings.get("interrupts") and run("systemctl", "is-active", "--quiet", "irqbalance.service"):
+        host.changed.append("irqbalance: stopped")
+        _ = host.dry or run("systemctl", "stop", "irqbalance.service")
+    for rail in rails:
+        if settings.get("channels"):
+            channels(host, rail, int(settings["channels"]))
+        if settings.get("interrupts"):
+            interrupts(host, rail)
+
+
+def channels(host: Host, rail: str, wanted: int) -> None:
+    """Queues of one card (ethtool -L)."""
+    setting = f"channels {rail}"
+    shown = said("ethtool", "--show-channels", rail)
+    found = [
+        int(line.split()[1])
+        for line in shown.splitlines()
+        if line.startswith("Combined:") and line.split()[1].isdigit()
+    ]
+    if len(found) != len(("most", "now")):
+        host.note(setting, wanted, "no channels", MISSING)
+    elif found[1] == wanted:
+        host.note(setting, wanted, found[1], LIVE)
+    elif wanted > found[0]:
+        host.note(setting, wanted, f"{found[0]} at most", MISSING)
+    else:
+        host.changed.append(f"{setting}: {found[1]} becomes {wanted}")
+        done = host.dry or run("ethtool", "--set-channels", rail, "combined", str(wanted))
+        host.note(setting, wanted, wanted if done else found[1], LIVE if done else REFUSED)
+
+
+def interrupts(host: Host, rail: str) -> None:
+    """Each interrupt of a card on one processor of the card's node, one after the other."""
+    device = (SYS / "class/net" / rail / "device").resolve()
+    places = [place for place in (device, device.parent) if (place / "msi_irqs").is_dir()]
+    if not places:
+        host.note(f"interrupts {rail}", "local", "no such interface, or no interrupts of its own", MISSING)
+        return
+    numbers = sorted(int(one.name) for one in (places[0] / "msi_irqs").iterdir())
+    near = cpus_of(read(places[0] / "local_cpulist")) or [0]
+    wanted = [
+        (PROC / "irq" / str(number) / "smp_affinity_list", near[index % len(near)])
+        for index, number in enumerate(numbers)
+        if (PROC / "irq" / str(number)).is_dir()
+    ]
+    each(host, f"interrupts {rail}", wanted)
+
+
+def cpus_of(text: str) -> list[int]:
+    """Numbers of a list as the kernel writes it: ``0-3,8``."""
+    ends = (part.partition("-") for part in text.split(",") if part)
+    return [cpu for first, _, last in ends for cpu in range(int(first), int(last or first) + 1)]
+
+
+def limits(host: Host, settings: Settings) -> None:
+    """What systemd hands its daemons; those that run keep what they were started with."""
+    names = {name: f"DefaultLimit{name.upper()}" for name in settings.get("limits", {})}
+    if any(manager(key) != amount(settings["limits"][name]) for name, key in names.items()):
+        host.changed.append("limits: the system's manager reads them anew")
+        _ = host.dry or run("systemctl", "daemon-reexec")
+    for name, key in sorted(names.items()):
+        wanted, now = amount(settings["limits"][name]), manager(key)
+        host.note(f"limits {name}", wanted, now, LIVE if host.dry or now == wanted else REFUSED)
+
+
+def amount(value: object) -> str:
+    """As systemd writes it."""
+    return "infinity" if value == "unlimited" else str(value)
+
+
+def manager(key: str) -> str:
+    """A property of the system's manager."""
+    return said("systemctl", "show", f"--property={key}", "--value").strip()
+
+
+def cgroups(host: Host, settings: Settings) -> None:
+    """Unified or not is decided at boot."""
+    if settings.get("cgroup"):
+        unified = (SYS / "fs/cgroup/cgroup.controllers").exists()
+        host.note("cgroup", "v2", "v2" if unified else "v1", LIVE if unified else REBOOT)
+
+
+def command_line(host: Host, wanted: list[str], ours: list[str]) -> list[str]:
+    """Words that are not there yet, and ours that are still there; gives all that are ours."""
+    there = (PROC / "cmdline").read_text().split()
+    for word in wanted:
+        host.note(
+            f"cmdline {word}",
+            word,
+            "there" if word in there else "not there",
+            LIVE if word in there else REBOOT,
+        )
+    old = [word for word in ours if word in there and word not in wanted]
+    for word in old:
+        host.note(f"cmdline {word}", "not there", "there", REBOOT)
+    return [*wanted, *old]
+
+
+def at_boot(host: Host, *, wanted: bool) -> None:
+    """Whether this runs at each boot."""
+    if ENABLED.is_symlink() != wanted:
+        host.changed.append(f"{UNIT}: {'enabled' if wanted else 'disabled'}")
+        if not host.dry:
+            ENABLED.symlink_to(f"/etc/systemd/system/{UNIT}") if wanted else ENABLED.unlink()
+
+
+def boot(host: Host, built: dict[str, Any]) -> dict[str, str]:
+    """Renew boot loader and initramfs where the files they are made of changed."""
+    made: dict[str, str] = built.get("made", {})
+    for program, path in BOOT_FILES.items():
+        now = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+        if made.get(program, "") != now:
+            host.changed.append(f"{program}: {path} changed")
+            if not host.dry:
+                done = subprocess.run(program.split(), capture_output=True, text=True, check=False)
+                if done.returncode != 0:
+                    raise SystemExit(f"{program}: {done.stderr.strip()[-500:]}")
+            made[program] = now
+    return made
+
+
+def run(*command: str) -> bool:
+    """Whether a program ends well; one that is not there does not."""
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def said(*command: str) -> str:
+    """What a program prints; nothing where it is not there."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+
+
+def converge(plan: dict[str, Any], *, dry: bool) -> Host:
+    """Set all that can be set now."""
+    settings, rails = plan.get("settings", {}), plan.get("rails", [])
+    host = Host(dry, remembered(BEFORE))
+    built = remembered(BUILT)
+    at_boot(host, wanted=bool(settings))
+    limits(host, settings)
+    sysctls(host, settings)
+    memory(host, settings)
+    processors(host, settings)
+    modules(host, settings)
+    network(host, settings, rails)
+    cgroups(host, settings)
+    host.give_back()
+    ours = command_line(host, settings.get("words", []), built.get("words", []))
+    made = boot(host, built)
+    if not dry:
+        remember(BEFORE, host.before)
+        remember(BUILT, {"made": made, "words": ours})
+        note_reasons(host)
+    return host
+
+
+def note_reasons(host: Host) -> None:
+    """Why a reboot is needed, for whoever reboots hosts."""
+    reasons = [
+        f"{one.setting}: {one.now}, wanted {one.wanted}\n" for one in host.states if one.state == REBOOT
+    ]
+    REASONS.parent.mkdir(parents=True, exist_ok=True)
+    if reasons:
+        REASONS.write_text("".join(reasons))
+    else:
+        REASONS.unlink(missing_ok=True)
+
+
+def main(arguments: list[str]) -> int:
+    """Do one of the three."""
+    verb, *given = arguments
+    plan = json.loads(given[0]) if given else remembered(WANTED)
+    host = converge(plan, dry=verb != "apply")
+    states = [one.__dict__ for one in host.states]
+    if verb == "report":
+        for one in host.states:
+            print(f"{one.state:<8} {one.setting}: {one.now}, wanted {one.wanted}")  # noqa: T201 (its answer)
+        return 0
+    print(json.dumps({"changed": host.changed, "states": states}))  # noqa: T201 (its answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

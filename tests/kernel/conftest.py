@@ -1,0 +1,71 @@
+"""Guests for the tests of this folder: started once for the run, given back to each test as they were."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bootstrap import guest
+from rackwright.lab.netns import Namespace
+from tests.kernel.guests import BRIDGES, OUTER, Guests
+from tests.kernel.machine import accelerator, missing_programs
+from tests.kernel.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.kernel)
+
+
+def _lacking() -> str:
+    """Why there can be no guests here; empty where there can."""
+    if os.geteuid() != 0:
+        return "guests need root"
+    if absent := missing_programs():
+        return f"not installed: {', '.join(absent)}; `make test-kernel` brings them"
+    if not guest.current().is_dir():
+        return f"`make test-kernel` has made no image at {guest.current()}"
+    return ""
+
+
+@pytest.fixture(scope="session")
+def _network() -> Iterator[Network]:
+    if reason := _lacking():
+        pytest.skip(reason)
+    network = Network(Namespace(f"rw-guests-{os.getpid()}"), BRIDGES)
+    network.make(OUTER)
+    try:
+        yield network
+    finally:
+        network.remove()
+
+
+@pytest.fixture(scope="session")
+def _machines(_network: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
+    folder = tmp_path_factory.mktemp("guests")
+    kernel = guest.current() / guest.KERNEL
+    guests = Guests(folder, _network, accelerator(kernel, folder))
+    try:
+        with _network.entered():
+            guests.prepare()
+            guests.boot()
+        yield guests
+    finally:
+        guests.down()
+
+
+@pytest.fixture
+def guests(_machines: Guests) -> Iterator[Guests]:
+    """Both guests, as after their first boot; this test's processes reach them at their addresses."""
+    with _machines.network.entered():
+        _machines.restore()
+        yield _machines
