@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from rackwright.checks import (
     efa,
     fabrics,
+    local_nvme,
     networks,
+    nvmeof,
     operation,
     pools,
+    rdma,
     references,
     schedulers,
     storage,
@@ -25,7 +28,20 @@ if TYPE_CHECKING:
 
     from rackwright.findings import Finding
 
-RULE_MODULES = (references, networks, pools, fabrics, efa, storage, schedulers, operation, tuning)
+RULE_MODULES = (
+    references,
+    networks,
+    pools,
+    fabrics,
+    efa,
+    storage,
+    nvmeof,
+    rdma,
+    local_nvme,
+    schedulers,
+    operation,
+    tuning,
+)
 """Importing a module registers its rules."""
 
 

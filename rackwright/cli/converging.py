@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rackwright import canonical, paths
 from rackwright.burst import prepare
 from rackwright.converge.limit import chosen
+from rackwright.converge.nvmeof import write_keys
 from rackwright.converge.prepare import apart, munge_key
 from rackwright.converge.run import Asked
 from rackwright.converge.shards import phases
@@ -43,6 +44,8 @@ def write(cluster: Cluster, inventory: Inventory, console: Console) -> None:
     launched = {slot: host.address for slot, host in inventory.hosts.items()}
     write_all(cluster.plan, paths.rendered(name), launched)
     munge_key(paths.secrets(name))
+    spec_folder = cluster.loaded.path.parent.resolve()
+    write_keys(cluster.plan.nvmeof, paths.secrets(name), spec_folder, paths.state(name))
     if prepare.wanted(cluster.plan):
         prepare.write(cluster.plan, inventory, _grounds(cluster), console.message)
 

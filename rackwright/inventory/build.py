@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.inventory.model import Absence, Absent, Host, Inventory, SlurmDuty, SlurmPart
+from rackwright.inventory.model import Absence, Absent, Host, Inventory, SlurmDuty, SlurmPart, StorageDuty
 from rackwright.inventory.zone import NO_INSTANCE
 from rackwright.plan.model import OnpremSitePlan
 from rackwright.plan.stacks import MAINTENANCE, host_set_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from rackwright.inventory.keys import Judged
     from rackwright.plan.model import Plan, PoolPlan, SitePlan, Slot
@@ -38,7 +38,11 @@ def build(plan: Plan, judged: Judged) -> Inventory:
         for slot in pool.slots.values():
             entry = _entry(plan.sites[pool.site], name, pool, slot, judged)
             if isinstance(entry, Host):
-                parts_of = {"slurm": parts.get(slot.name), "subnets": _subnets(plan, slot.name)}
+                parts_of = {
+                    "slurm": parts.get(slot.name),
+                    "subnets": _subnets(plan, slot.name),
+                    "storage": _storage(plan, name, slot.name),
+                }
                 hosts[slot.name] = entry.model_copy(update=parts_of)
             else:
                 absent[slot.name] = entry
@@ -52,6 +56,17 @@ def _subnets(plan: Plan, slot: str) -> tuple[str, ...]:
         for name, subnet in sorted(plan.subnets.items())
         if any(manager.slot == slot for manager in subnet.managers)
     )
+
+
+def _storage(plan: Plan, pool: str, slot: str) -> tuple[StorageDuty, ...]:
+    """What a slot serves, and connects to, and how."""
+    slots: dict[StorageDuty, Collection[str]] = {
+        StorageDuty.RDMA: plan.rdma,
+        StorageDuty.TARGET: plan.nvmeof.targets if plan.nvmeof else {},
+        StorageDuty.HOST: plan.nvmeof.hosts if plan.nvmeof else {},
+    }
+    scratch = (StorageDuty.SCRATCH,) if pool in plan.local_nvme else ()
+    return (*(duty for duty, those in slots.items() if slot in those), *scratch)
 
 
 def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:

@@ -229,6 +229,7 @@ def _groups_of(host: Host) -> Iterator[str]:
         yield from host.slurm.duties
     if host.subnets:
         yield SUBNET_MANAGERS
+    yield from host.storage
 
 
 def _group(kind: str, name: str) -> str:

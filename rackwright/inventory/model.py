@@ -25,6 +25,15 @@ class SlurmDuty(StrEnum):
     """Fills and empties the slots that are filled on demand."""
 
 
+class StorageDuty(StrEnum):
+    """What a host does with storage and its network; also the name of the group of all that do."""
+
+    RDMA = "rdma_nics"
+    TARGET = "nvmeof_targets"
+    HOST = "nvmeof_hosts"
+    SCRATCH = "local_nvme"
+
+
 class SlurmPart(Model):
     """A host's part in the Slurm it belongs to."""
 
@@ -46,6 +55,7 @@ class Host(Model):
     """None where it is in no Slurm."""
     subnets: tuple[str, ...] = ()
     """InfiniBand subnets that it manages."""
+    storage: tuple[StorageDuty, ...] = ()
     user: str
     """Login, with sudo."""
     bastion: str | None

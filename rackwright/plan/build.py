@@ -16,6 +16,7 @@ from rackwright.plan.fabric.fabrics import fabrics
 from rackwright.plan.fabric.subnets import subnets
 from rackwright.plan.hardware import hardware
 from rackwright.plan.limits import not_planned, not_provisionable, uncabled
+from rackwright.plan.local_nvme import local_nvme
 from rackwright.plan.lock import Lock
 from rackwright.plan.model import (
     Identity,
@@ -24,7 +25,9 @@ from rackwright.plan.model import (
     PoolPlan,
     StacksPlan,
 )
+from rackwright.plan.nvmeof import nvmeof
 from rackwright.plan.ranges import fold
+from rackwright.plan.rdma import rdma
 from rackwright.plan.seating import room, seat
 from rackwright.plan.sites import missing_networks, site_plans, site_ranges
 from rackwright.plan.slots import PoolGround, slots, strange_bmc_addresses
@@ -135,6 +138,9 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
         subnets=subnets(spec.fabrics, cabling, pools),
         stacks=stacks,
         slurm=schedulers(spec, catalogue, pools),
+        nvmeof=nvmeof(spec, pools),
+        rdma=rdma(spec, pools),
+        local_nvme=local_nvme(spec),
         totals=totals(sites, pools, stacks, None if uncabled(spec, cabling) else cabling),
         not_planned=not_planned(spec, pools, catalogue, cabling),
         not_provisionable=not_provisionable(spec, pools),

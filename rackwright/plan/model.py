@@ -14,7 +14,10 @@ from rackwright.catalogue.model import Processors, Reboot, SlurmHost
 from rackwright.catalogue.tuning import Settings
 from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
 from rackwright.plan.fabric.model import CablingPlan, SubnetPlan
+from rackwright.plan.local_nvme_model import LocalScratch
 from rackwright.plan.nics import NicPlan
+from rackwright.plan.nvmeof_model import NvmeofPlan
+from rackwright.plan.rdma_model import RdmaHost
 from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the plan: re-exported)
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
@@ -310,6 +313,12 @@ class Plan(Model):
     stacks: StacksPlan
     slurm: dict[str, SlurmPlan]
     """By name of the scheduler."""
+    nvmeof: Annotated[NvmeofPlan | None, Field(exclude_if=lambda plan: plan is None)] = None
+    """None, and not written, without such storage."""
+    rdma: dict[str, RdmaHost] = Field(default_factory=dict, exclude_if=lambda hosts: not hosts)
+    """Slot → its interfaces with RDMA over Ethernet; not written where there are none."""
+    local_nvme: dict[str, LocalScratch] = Field(default_factory=dict, exclude_if=lambda pools: not pools)
+    """Pool → scratch on its nodes' own drives; not written where there is none."""
     totals: Totals
     not_planned: tuple[str, ...]
     """Totals and parts that no code plans yet, by name."""

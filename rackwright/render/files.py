@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.load import load
-from rackwright.render import boot, slurm, slurm_links, tuning
+from rackwright.render import boot, nvmeof, slurm, slurm_links, tuning
 from rackwright.render.fabric import kept, opensm
 from rackwright.render.slurm_keys import FILES, refuse_strange_keys
 
@@ -80,6 +80,8 @@ def for_roles(
     for name, pool in plan.pools.items():
         for path, content in tuning.files(pool).items():
             yield RenderedFile(f"{TUNING}/{name}/{path}", content)
+    for path, text in nvmeof.files(plan):
+        yield RenderedFile(path, text)
 
 
 def write_all(plan: Plan, folder: Path, launched: Mapping[str, str] | None = None) -> list[RenderedFile]:

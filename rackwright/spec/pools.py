@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from rackwright.spec.base import Misfit, Model, Name, forbidden, form, in_place, replace, rolling
+from rackwright.spec.rdma import PciAddress
 from rackwright.spec.references import FileReference
 from rackwright.spec.tuning import Tuning
 
@@ -76,6 +77,8 @@ class FabricUse(Model):
     """NICs of each node on this fabric; unset means all that the platform has for it."""
     ports: Annotated[Name | None, replace("recables every node of the pool")] = None
     """Group of ports of the platform; unset means the one with the fabric's name, or the only one."""
+    pci: Annotated[list[PciAddress], rolling("interfaces are named by it")] = []
+    """PCI addresses of the interfaces, in the order of rails; unset leaves their names to the system."""
 
 
 class OnDemand(Model):

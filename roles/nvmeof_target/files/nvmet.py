@@ -1,0 +1,434 @@
+#!/usr/bin/python3
+"""The kernel's NVMe target as the plan has it: configfs in, what differs out; --restore brings it back.
+
+With ``--apply`` it reads one JSON object: ``plan`` (rackwright's NvmeTarget), ``secret`` (NQN of a host to
+its DH-CHAP keys) and ``check``. All devices are looked at before anything is changed: one that is not there,
+or that holds something nobody spoke of, and nothing is. What was brought about is kept in
+/var/lib/rackwright/nvmet.json, mode 0600, from which a unit restores it before hosts need it.
+
+``attr_allow_any_host`` is always 0: there is no way to ask for anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CONFIGFS = Path("/sys/kernel/config/nvmet")
+KEPT = Path("/var/lib/rackwright/nvmet.json")
+BLOCK = Path("/sys/class/block")
+MODULES = {"tcp": "nvmet-tcp", "rdma": "nvmet-rdma"}
+RESTORE_WITHIN_S = 180.0
+"""For addresses, devices and RDMA links that come later than this unit."""
+_EVERY_S = 2.0
+_NOTHING = 2
+"""Exit status of `blkid -p` where a device holds nothing that it knows (blkid(8))."""
+_IDENTITY = ("wwid", "device/wwid", "device/serial", "serial")
+
+Plan = dict[str, Any]
+
+
+class Refused(Exception):
+    """What keeps the target from being as planned; nothing was changed."""
+
+
+class Difference(NamedTuple):
+    """One attribute, link or folder of configfs that is not as planned."""
+
+    kind: str
+    subject: str
+    intended: str
+    observed: str
+
+
+# --- devices: looked at before anything is changed
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program."""
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def signature(device: str) -> str:
+    """What a device holds: a file system, a partition table, a member of a volume; empty for nothing."""
+    done = run("blkid", "-p", "-o", "export", device)
+    if done.returncode == _NOTHING:
+        return ""
+    if done.returncode != 0:
+        raise Refused(f"{device}: blkid cannot read it: {' '.join(done.stderr.split())}")
+    words = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+    return words.get("TYPE") or words.get("PTTYPE") or "something"
+
+
+def identity(device: str) -> str:
+    """What a block device says it is, whatever its name; empty where it does not say."""
+    folder = BLOCK / Path(device).resolve().name
+    for name in _IDENTITY:
+        try:
+            text = (folder / name).read_text().strip()
+        except OSError:
+            continue
+        if text:
+            return text
+    return ""
+
+
+def users(device: str) -> str:
+    """Who has a block device open on this host: a mount, swap, a volume."""
+    name = Path(device).resolve().name
+    holders = BLOCK / name / "holders"
+    if holders.is_dir() and any(holders.iterdir()):
+        return f"held by {next(holders.iterdir()).name}"
+    mounted = run("findmnt", "--noheadings", "--output", "TARGET", "--source", device).stdout.split()
+    return f"mounted at {mounted[0]}" if mounted else ""
+
+
+def look(space: Plan, known: dict[str, str]) -> str:
+    """Refuse a device that cannot be served, and say what it is.
+
+    Args:
+        space: a namespace of the plan.
+        known: UUID of each namespace served before, to the identity its device then had.
+    """
+    device, uuid = space["device"], space["uuid"]
+    where = f"namespace {space['nsid']} ({uuid}): {device}"
+    try:
+        mode = Path(device).stat().st_mode
+    except OSError as error:
+        raise Refused(f"{where}: {error.strerror}; nothing was changed; hint: correct the path") from None
+    if not (stat.S_ISBLK(mode) or stat.S_ISREG(mode)):
+        raise Refused(f"{where}: neither a block device nor a file; nothing was changed")
+    mine = identity(device) if stat.S_ISBLK(mode) else ""
+    if uuid in known:
+        if known[uuid] and mine and known[uuid] != mine:
+            raise Refused(f"{where}: is another device ({mine}) than was served before ({known[uuid]})")
+        return mine
+    if stat.S_ISBLK(mode) and (user := users(device)):
+        raise Refused(f"{where}: is {user}; nothing was changed; hint: take it out of use here first")
+    if not space["holds_data"] and (found := signature(device)):
+        raise Refused(
+            f"{where}: holds {found}; nothing was changed; hint: if that is to be served, set holds_data; "
+            f"if it is not needed, wipefs --all {device}"
+        )
+    return mine
+
+
+# --- configfs
+
+
+def read(path: Path) -> str:
+    """An attribute; empty where there is none."""
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder of configfs."""
+    return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+
+
+class Target:
+    """Wishes are made one by one; in check mode they are only told."""
+
+    def __init__(self, *, check: bool) -> None:
+        self.check = check
+        self.differences: list[Difference] = []
+
+    def note(self, kind: str, subject: str, intended: str, observed: str) -> bool:
+        """Something differs; whether it is to be changed."""
+        self.differences.append(Difference(kind, subject, intended, observed))
+        return not self.check
+
+    def folder(self, path: Path, kind: str, subject: str) -> None:
+        """Make one."""
+        if not path.is_dir() and self.note(kind, subject, "there", "absent"):
+            path.mkdir()
+
+    def value(self, path: Path, wanted: str, kind: str, subject: str, *, secret: bool = False) -> bool:
+        """Set an attribute; whether it was set."""
+        found = read(path)
+        if found == wanted or (not path.exists() and not wanted):
+            return False
+        shown = ("(secret)", "(another)") if secret else (wanted, found or "unset")
+        if self.note(kind, f"{subject} {path.name}", *shown):
+            path.write_text(wanted or "\0")
+        return True
+
+    def link(self, path: Path, to: Path, kind: str, subject: str) -> None:
+        """Make one."""
+        if not path.is_symlink() and self.note(kind, subject, "linked", "absent"):
+            path.symlink_to(to)
+
+    def gone(self, path: Path, kind: str, subject: str) -> None:
+        """Take a link or folder away that is not planned."""
+        if self.note(kind, subject, "absent", "there"):
+            if path.is_symlink():
+                path.unlink()
+            else:
+                path.rmdir()
+
+
+def settle_namespaces(target: Target, folder: Path, nqn: str, spaces: list[Plan]) -> None:
+    """Namespaces of a subsystem: a device or UUID is only changed while the namespace is disabled."""
+    wanted = {str(space["nsid"]): space for space in spaces}
+    for name in names(folder):
+        if name not in wanted:
+            disable(target, folder / name)
+            target.gone(folder / name, "namespace", f"{nqn} {name} ({read(folder / name / 'device_path')})")
+    for name, space in wanted.items():
+        subject = f"{nqn} {name}"
+        target.folder(folder / name, "namespace", subject)
+        attributes = {"device_path": space["device"], "device_uuid": space["uuid"]}
+        if any(read(folder / name / key) != value for key, value in attributes.items()):
+            disable(target, folder / name)
+            for key, value in attributes.items():
+                target.value(folder / name / key, value, "namespace", subject)
+        target.value(folder / name / "ana_grpid", str(space["ana_group"]), "namespace", subject)
+        target.value(folder / name / "enable", "1", "namespace", subject)
+
+
+def disable(target: Target, folder: Path) -> None:
+    """Before its device may change."""
+    if not target.check and read(folder / "enable") == "1":
+        (folder / "enable").write_text("0")
+
+
+def settle_hosts(target: Target, plan: Plan, secret: Plan) -> None:
+    """Hosts and their keys; one that is in no subsystem any more is taken away at the end."""
+    for served in plan["subsystems"].values():
+        for slot, nqn in served["hosts"].items():
+            folder = CONFIGFS / "hosts" / nqn
+            target.folder(folder, "namespace", f"host {slot}")
+            keys = secret.get(nqn, {}) if served["authenticated"] else {}
+            for name, key in (("dhchap_key", "host"), ("dhchap_ctrl_key", "controller")):
+                if (keys.get(key) or read(folder / name)) and not (target.check and not folder.is_dir()):
+                    target.value(folder / name, keys.get(key, ""), "namespace", f"host {slot}", secret=True)
+
+
+def settle_subsystem(target: Target, nqn: str, served: Plan) -> None:
+    """One subsystem: closed before it has a namespace, so that no host finds it open."""
+    folder = CONFIGFS / "subsystems" / nqn
+    subject = f"{served['storage']} {nqn}"
+    target.folder(folder, "namespace", subject)
+    target.value(folder / "attr_allow_any_host", "0", "namespace", subject)
+    target.value(folder / "attr_serial", served["serial"], "namespace", subject)
+    allowed = set(served["hosts"].values())
+    for name in names(folder / "allowed_hosts"):
+        if name not in allowed:
+            target.gone(folder / "allowed_hosts" / name, "namespace", f"{nqn} host {name}")
+    for slot, host in served["hosts"].items():
+        link = folder / "allowed_hosts" / host
+        target.link(link, CONFIGFS / "hosts" / host, "namespace", f"{nqn} host {slot}")
+    settle_namespaces(target, folder / "namespaces", nqn, served["namespaces"])
+
+
+def settle_port(target: Target, port: Plan, nqns: list[str]) -> None:
+    """One port: its address is only changed while nothing is linked to it."""
+    folder, subject = CONFIGFS / "ports" / str(port["id"]), f"port {port['address']}"
+    target.folder(folder, "namespace", subject)
+    wanted = {
+        "addr_trtype": port["transport"],
+        "addr_adrfam": "ipv4",
+        "addr_traddr": port["address"],
+        "addr_trsvcid": str(port["service"]),
+    }
+    if any(read(folder / name) != value for name, value in wanted.items()):
+        if not target.check:
+            for name in names(folder / "subsystems"):
+                (folder / "subsystems" / name).unlink()
+        for name, value in wanted.items():
+            target.value(folder / name, value, "namespace", subject)
+    settle_ana(target, folder / "ana_groups", port["ana"], subject)
+    for name in names(folder / "subsystems"):
+        if name not in nqns:
+            target.gone(folder / "subsystems" / name, "namespace", f"{subject} {name}")
+    for nqn in nqns:
+        link = folder / "subsystems" / nqn
+        target.link(link, CONFIGFS / "subsystems" / nqn, "namespace", f"{subject} {nqn}")
+
+
+def settle_ana(target: Target, folder: Path, states: Plan, subject: str) -> None:
+    """States of ANA groups; the first group is always there."""
+    for name in {*names(folder), *states}:
+        state = states.get(name, "optimized")
+        if name in states:
+            target.folder(folder / name, "namespace", f"{subject} group {name}")
+        target.value(folder / name / "ana_state", state, "namespace", f"{subject} group {name}")
+
+
+def take_away(target: Target, plan: Plan, ours: Plan) -> None:
+    """What we made before and that is not planned any more: ports, subsystems, hosts, in this order."""
+    ports = {str(port["id"]) for port in plan["ports"]}
+    for port in ours["ports"]:
+        folder = CONFIGFS / "ports" / str(port["id"])
+        if folder.name not in ports and folder.is_dir():
+            empty(target, folder, ("subsystems",), f"port {port['address']}")
+    for nqn in ours["subsystems"]:
+        folder = CONFIGFS / "subsystems" / nqn
+        if nqn not in plan["subsystems"] and folder.is_dir():
+            for name in names(folder / "namespaces"):
+                disable(target, folder / "namespaces" / name)
+            empty(target, folder, ("allowed_hosts", "namespaces"), nqn)
+    hosts = {nqn for served in plan["subsystems"].values() for nqn in served["hosts"].values()}
+    for served in ours["subsystems"].values():
+        for slot, nqn in served["hosts"].items():
+            if nqn not in hosts and (CONFIGFS / "hosts" / nqn).is_dir():
+                target.gone(CONFIGFS / "hosts" / nqn, "namespace", f"host {slot}")
+
+
+def empty(target: Target, folder: Path, below: tuple[str, ...], subject: str) -> None:
+    """A folder and what is in it."""
+    if not target.check:
+        for kind in below:
+            for name in names(folder / kind):
+                entry = folder / kind / name
+                if entry.is_symlink():
+                    entry.unlink()
+                else:
+                    entry.rmdir()
+        for name in names(folder / "ana_groups"):
+            if name != "1":
+                (folder / "ana_groups" / name).rmdir()
+    target.gone(folder, "namespace", subject)
+
+
+def strangers(plan: Plan, ours: Plan) -> list[Difference]:
+    """Subsystems that somebody else made: told, and left to whoever made them."""
+    known = {*plan["subsystems"], *ours["subsystems"]}
+    return [
+        Difference("namespace", name, "absent", "there, made by hand")
+        for name in names(CONFIGFS / "subsystems")
+        if name not in known
+    ]
+
+
+# --- the whole
+
+
+def modules(plan: Plan) -> None:
+    """Load what the ports need; nothing where nothing is served."""
+    if not plan["ports"]:
+        return
+    wanted = ["nvmet", *sorted({MODULES[port["transport"]] for port in plan["ports"]})]
+    done = run("modprobe", "--all", *wanted)
+    if done.returncode != 0:
+        raise Refused(f"modules {', '.join(wanted)}: {' '.join(done.stderr.split())}")
+
+
+def kept() -> Plan:
+    """What we brought about last."""
+    try:
+        value: Plan = json.loads(KEPT.read_text())
+    except (OSError, ValueError):
+        return {"plan": {"ports": [], "subsystems": {}}, "devices": {}, "secret": {}}
+    return value
+
+
+def keep(plan: Plan, devices: dict[str, str], secret: Plan) -> None:
+    """Note it for the next boot; it holds keys."""
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    new = KEPT.with_suffix(".new")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump({"plan": plan, "devices": devices, "secret": secret}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(KEPT)
+
+
+def settle(target: Target, plan: Plan, secret: Plan, ours: Plan) -> None:
+    """Bring all about; hosts before what they may connect to, ports last."""
+    take_away(target, plan, ours)
+    settle_hosts(target, plan, secret)
+    for nqn, served in plan["subsystems"].items():
+        settle_subsystem(target, nqn, served)
+    for port in plan["ports"]:
+        nqns = [nqn for nqn, served in plan["subsystems"].items() if port["id"] in served["ports"]]
+        settle_port(target, port, nqns)
+
+
+def keys_of(plan: Plan, secret: Plan) -> Plan:
+    """Keys of the hosts that prove who they are; one without a key is refused."""
+    found: Plan = {}
+    for served in plan["subsystems"].values():
+        for slot, nqn in served["hosts"].items():
+            if served["authenticated"]:
+                if not secret.get(nqn, {}).get("host"):
+                    raise Refused(
+                        f"{slot}: no DH-CHAP key of it; nothing was changed; hint: see dhchap of the spec"
+                    )
+                found[nqn] = secret[nqn]
+    return found
+
+
+def apply(asked: Plan) -> Plan:
+    """One converge, or one look."""
+    plan, before = asked["plan"], kept()
+    secret = keys_of(plan, asked.get("secret") or {})
+    spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
+    devices = {space["uuid"]: look(space, before["devices"]) for space in spaces}
+    if not asked["check"]:
+        modules(plan)
+    target = Target(check=bool(asked["check"]))
+    settle(target, plan, secret, before["plan"])
+    wanted = {"plan": plan, "devices": devices, "secret": secret}
+    if before != wanted:
+        target.note("namespace", str(KEPT), "what is planned", "something else")
+        if not target.check:
+            keep(plan, devices, secret)
+    told = [*target.differences, *strangers(plan, before["plan"])]
+    return {
+        "changes": [f"{one.subject}: {one.observed} -> {one.intended}" for one in target.differences],
+        "drift": [one._asdict() for one in told],
+    }
+
+
+def restore() -> None:
+    """At boot: try until all is there, for addresses and links may come later."""
+    before, ends = kept(), time.monotonic() + RESTORE_WITHIN_S
+    plan = before["plan"]
+    while True:
+        try:
+            for served in plan["subsystems"].values():
+                for space in served["namespaces"]:
+                    look(space, before["devices"])
+            modules(plan)
+            settle(Target(check=False), plan, before["secret"], plan)
+        except (OSError, Refused) as error:
+            if time.monotonic() > ends:
+                sys.exit(str(error))
+            time.sleep(_EVERY_S)
+        else:
+            return
+
+
+def main(arguments: list[str]) -> int:
+    """Apply, or restore."""
+    if arguments == ["--restore"]:
+        restore()
+        return 0
+    try:
+        answer = apply(json.load(sys.stdin))
+    except Refused as refused:
+        answer = {"failed": str(refused)}
+    except OSError as error:
+        answer = {"failed": f"{error.filename}: {error.strerror}; {_hint(error)}"}
+    print(json.dumps(answer))  # noqa: T201 (its answer)
+    return 0
+
+
+def _hint(error: OSError) -> str:
+    if "ports/" in str(error.filename or error.filename2 or ""):
+        return "hint: is the port's address on this host, for rdma on a link of `rdma link`?"
+    return "hint: see dmesg on the host"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

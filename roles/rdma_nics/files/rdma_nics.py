@@ -1,0 +1,349 @@
+#!/usr/bin/python3
+"""RDMA interfaces as the plan has them: names, addresses, routes, marks, and links of soft RoCE.
+
+With ``--apply`` it reads one JSON object: ``plan`` (rackwright's RdmaHost) and ``check``. What was brought
+about is kept in /var/lib/rackwright/rdma.json; ``--restore`` makes at boot what the kernel forgets: links of
+soft RoCE, marks and priorities. Names and addresses are files of systemd-networkd, which has them by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+NETWORKD = Path("/etc/systemd/network")
+SYSCTL = Path("/etc/sysctl.d/62-rackwright-rdma.conf")
+KEPT = Path("/var/lib/rackwright/rdma.json")
+INTERFACES = Path("/sys/class/net")
+RDMA_CM = Path("/sys/kernel/config/rdma_cm")
+CONF = Path("/proc/sys/net/ipv4/conf")
+WITHIN_S = 120.0
+"""For interfaces that come later than this unit."""
+_EVERY_S = 1.0
+_PREFIX = "05-rackwright-"
+"""Before the file that a host was booted with."""
+_HEAD = "# Written by rackwright.\n"
+_LINK = _HEAD + "[Match]\nPath=pci-{pci}\n\n[Link]\nName={interface}\n"
+_NETWORK = (
+    _HEAD
+    + """\
+[Match]
+Name={interface}
+
+[Link]
+MTUBytes={mtu}
+
+[Network]
+LinkLocalAddressing=no
+IPv6AcceptRA=no
+Address={address}
+
+# An answer leaves by the interface that was asked.
+[RoutingPolicyRule]
+From={own}
+Table={table}
+Priority={table}
+
+[Route]
+Destination={network}
+PreferredSource={own}
+Scope=link
+Table={table}
+"""
+)
+ARP = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "2"}
+"""Each interface answers for its own address alone, and several may be in one network (Linux, ip-sysctl)."""
+
+Plan = dict[str, Any]
+
+
+class Refused(Exception):
+    """What keeps the interfaces from being as planned."""
+
+
+class Difference(NamedTuple):
+    """One thing that is not as planned."""
+
+    kind: str
+    subject: str
+    intended: str
+    observed: str
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program."""
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def must(*words: str) -> None:
+    """Run a program that must not fail."""
+    done = run(*words)
+    if done.returncode != 0:
+        raise Refused(f"{' '.join(words)}: {' '.join((done.stderr or done.stdout).split())}")
+
+
+def read(path: Path) -> str:
+    """A file's text; empty where there is none."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def files(plan: Plan) -> dict[Path, str]:
+    """Files of the system's own daemons."""
+    found = {}
+    for nic in plan["nics"]:
+        values = {**nic, "own": nic["address"].partition("/")[0]}
+        name = f"{_PREFIX}{nic['interface']}"
+        found[NETWORKD / f"{name}.network"] = _NETWORK.format(**values)
+        if nic["pci"]:
+            found[NETWORKD / f"{name}.link"] = _LINK.format(**values)
+    lines = [
+        f"net.ipv4.conf.{nic['interface']}.{key} = {value}\n"
+        for nic in plan["nics"]
+        for key, value in ARP.items()
+    ]
+    return {**found, SYSCTL: _HEAD + "".join(lines)} if plan["nics"] else {}
+
+
+def device(nic: Plan) -> str:
+    """Name of the RDMA device of an interface; empty where it has none."""
+    if nic["kind"] == "soft":
+        return f"rxe_{nic['interface']}"
+    folder = INTERFACES / nic["interface"] / "device" / "infiniband"
+    return next((entry.name for entry in sorted(folder.iterdir())), "") if folder.is_dir() else ""
+
+
+def links() -> dict[str, str]:
+    """RDMA device → its network interface."""
+    said = run("rdma", "--json", "link", "show")
+    entries = json.loads(said.stdout or "[]") if said.returncode == 0 else []
+    return {entry["ifname"]: entry.get("netdev", "") for entry in entries}
+
+
+def pci(interface: str) -> str:
+    """PCI address behind an interface; that of a virtio one is its parent's."""
+    path = (INTERFACES / interface / "device").resolve()
+    own = [part for part in path.parts if part.count(":") == 2]  # noqa: PLR2004 (domain:bus:device.function)
+    return own[-1] if own else ""
+
+
+def addresses(interface: str) -> list[str]:
+    """IPv4 addresses of an interface, with prefix length."""
+    said = run("ip", "--json", "-4", "address", "show", "dev", interface)
+    entries = json.loads(said.stdout or "[]") if said.returncode == 0 else []
+    return [f"{one['local']}/{one['prefixlen']}" for entry in entries for one in entry.get("addr_info", [])]
+
+
+def differences(plan: Plan, before: Plan) -> list[Difference]:
+    """All that is not as planned, in files and live."""
+    found = [
+        Difference("file", str(path), "as planned", "absent" if not path.exists() else "something else")
+        for path, text in files(plan).items()
+        if read(path) != text
+    ]
+    found += [
+        Difference("file", str(path), "absent", "there")
+        for path in set(files(before)) - set(files(plan))
+        if path.exists()
+    ]
+    there = links()
+    for nic in plan["nics"]:
+        found += _of_nic(nic, there)
+    wanted = {device(nic) for nic in plan["nics"]}
+    gone = {device(nic) for nic in before["nics"] if nic["kind"] == "soft"} - wanted
+    return [
+        *found,
+        *(Difference("module", f"link {name}", "absent", "there") for name in sorted(gone & set(there))),
+    ]
+
+
+def _of_nic(nic: Plan, there: dict[str, str]) -> list[Difference]:
+    interface = nic["interface"]
+    if not (INTERFACES / interface).exists():
+        return [Difference("state", interface, "an interface", "absent")]
+    found = []
+    live = [
+        ("address", nic["address"], nic["address"] if nic["address"] in addresses(interface) else "another"),
+        ("MTU", str(nic["mtu"]), read(INTERFACES / interface / "mtu").strip()),
+        ("PCI address", nic["pci"] or "", pci(interface) if nic["pci"] else ""),
+        ("rule", str(nic["table"]), str(nic["table"]) if _has_rule(nic) else "absent"),
+        ("RDMA link", interface, there.get(device(nic), "absent")),
+        ("mark", str(nic["dscp"] << 2), tos(nic) or "unset"),
+    ]
+    found += [
+        Difference("state", f"{interface} {name}", wanted, seen)
+        for name, wanted, seen in live
+        if wanted != seen
+    ]
+    return found + [
+        Difference("sysctl", f"net.ipv4.conf.{interface}.{key}", value, read(CONF / interface / key).strip())
+        for key, value in ARP.items()
+        if read(CONF / interface / key).strip() != value
+    ]
+
+
+def _has_rule(nic: Plan) -> bool:
+    own = nic["address"].partition("/")[0]
+    said = run("ip", "--json", "-4", "rule", "show", "from", own)
+    return any(str(rule.get("table")) == str(nic["table"]) for rule in json.loads(said.stdout or "[]"))
+
+
+# --- what the kernel forgets at boot
+
+
+def tos(nic: Plan) -> str:
+    """Type of service that connections of a device have, from its mark."""
+    return read(RDMA_CM / device(nic) / "ports" / "1" / "default_roce_tos").strip()
+
+
+def mark(nic: Plan) -> None:
+    """Mark packets of a device's connections; the folder is there while somebody wants it."""
+    must("modprobe", "rdma_cm")
+    folder = RDMA_CM / device(nic)
+    folder.mkdir(exist_ok=True)
+    (folder / "ports" / "1" / "default_roce_tos").write_text(str(nic["dscp"] << 2))
+
+
+def soft_link(nic: Plan) -> None:
+    """Make the link of soft RoCE."""
+    there = links()
+    name = device(nic)
+    if there.get(name) not in (nic["interface"], None):
+        must("rdma", "link", "delete", name)
+    if there.get(name) != nic["interface"]:
+        must("modprobe", "rdma_rxe")
+        must("rdma", "link", "add", name, "type", "rxe", "netdev", nic["interface"])
+
+
+def priority(nic: Plan) -> None:
+    """Pause one priority instead of dropping it, and sort packets into it by their mark."""
+    interface, wanted = nic["interface"], str(nic["priority"])
+    must("dcb", "pfc", "set", "dev", interface, "prio-pfc", "all:off", f"{wanted}:on")
+    must("dcb", "app", "replace", "dev", interface, "dscp-prio", f"{nic['dscp']}:{wanted}")
+    for side in ("roce_np", "roce_rp"):
+        enable = INTERFACES / interface / "ecn" / side / "enable" / wanted
+        if enable.exists():
+            enable.write_text("1" if nic["ecn"] else "0")
+
+
+def make(plan: Plan) -> None:
+    """All of it."""
+    for nic in plan["nics"]:
+        if nic["kind"] == "soft":
+            soft_link(nic)
+        elif not device(nic):
+            raise Refused(f"{nic['interface']}: its adapter has no RDMA device; hint: is its driver loaded?")
+        else:
+            priority(nic)
+        mark(nic)
+
+
+# --- the whole
+
+
+def kept() -> Plan:
+    """What we brought about last."""
+    try:
+        value: Plan = json.loads(KEPT.read_text())
+    except (OSError, ValueError):
+        return {"nics": []}
+    return value
+
+
+def keep(plan: Plan) -> None:
+    """Note it for the next boot."""
+    KEPT.parent.mkdir(parents=True, exist_ok=True)
+    new = KEPT.with_suffix(".new")
+    new.write_text(json.dumps(plan))
+    new.replace(KEPT)
+
+
+def refuse_strange(plan: Plan) -> None:
+    """Before anything is changed: each PCI address has an interface."""
+    there = {pci(entry.name): entry.name for entry in INTERFACES.iterdir() if (entry / "device").exists()}
+    for nic in plan["nics"]:
+        if nic["pci"] and nic["pci"] not in there:
+            known = ", ".join(f"{address} ({name})" for address, name in sorted(there.items()))
+            raise Refused(
+                f"no interface at PCI address {nic['pci']} for {nic['interface']}; there are {known}"
+            )
+
+
+def bring(plan: Plan, before: Plan) -> None:
+    """Bring all about."""
+    for path in set(files(before)) - set(files(plan)):
+        path.unlink(missing_ok=True)
+    for path, text in files(plan).items():
+        if read(path) != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    gone = {device(nic) for nic in before["nics"] if nic["kind"] == "soft"} - {
+        device(nic) for nic in plan["nics"]
+    }
+    for name in sorted(gone & set(links())):
+        must("rdma", "link", "delete", name)
+    must("networkctl", "reload")
+    for nic in plan["nics"]:
+        must("networkctl", "reconfigure", nic["interface"])
+    await_addresses(plan)
+    must("sysctl", "--quiet", "--load", str(SYSCTL))
+    make(plan)
+
+
+def await_addresses(plan: Plan) -> None:
+    """Wait for networkd."""
+    ends = time.monotonic() + WITHIN_S
+    for nic in plan["nics"]:
+        while nic["address"] not in addresses(nic["interface"]):
+            if time.monotonic() > ends:
+                raise Refused(
+                    f"{nic['interface']}: no address {nic['address']}; see journalctl -u systemd-networkd"
+                )
+            time.sleep(_EVERY_S)
+
+
+def apply(asked: Plan) -> Plan:
+    """One converge, or one look."""
+    plan, before = asked["plan"], kept()
+    refuse_strange(plan)
+    found = differences(plan, before)
+    if before != plan:
+        found.append(Difference("state", str(KEPT), "what is planned", "something else"))
+    if found and not asked["check"]:
+        bring(plan, before)
+        keep(plan)
+    return {
+        "changes": [f"{one.subject}: {one.observed} -> {one.intended}" for one in found],
+        "drift": [one._asdict() for one in found],
+    }
+
+
+def restore() -> None:
+    """At boot."""
+    await_addresses(kept())
+    make(kept())
+
+
+def main(arguments: list[str]) -> int:
+    """Apply, or restore."""
+    try:
+        if arguments == ["--restore"]:
+            restore()
+            return 0
+        answer = apply(json.load(sys.stdin))
+    except Refused as refused:
+        answer = {"failed": str(refused)}
+    except OSError as error:
+        answer = {"failed": f"{error.filename}: {error.strerror}"}
+    print(json.dumps(answer))  # noqa: T201 (its answer)
+    return 1 if arguments == ["--restore"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,63 @@
+"""Scratch over a guest's spare disks: one striped volume, there after a boot, and never over data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.kernel.guests import NODE
+from tests.kernel.machine import wait_for
+from tests.kernel.nvmeof import PLAYBOOK
+
+if TYPE_CHECKING:
+    from tests.kernel.guests import Guests
+
+DISKS = ("/dev/vdc", "/dev/vdd")
+
+
+@pytest.fixture
+def spec(guests: Guests) -> Guests:
+    yaml = YAML(typ="safe")
+    values = yaml.load(guests.spec)
+    scratch = {"kind": "local-nvme", "pools": ["node"], "mount": "/scratch", "devices": list(DISKS)}
+    values["storage"] = {"scratch": {**scratch, "file_system": "ext4", "wipe_after_job": True}}
+    with guests.spec.open("w", encoding="utf-8") as file:
+        yaml.dump(values, file)
+    guests.rackwright("plan", str(guests.spec))
+    return guests
+
+
+def _converge(guests: Guests, code: int = 0) -> str:
+    words = ("converge", str(guests.spec), "--limit", NODE, "--playbook", PLAYBOOK)
+    return guests.rackwright(*words, code=code).stdout
+
+
+def test_scratch_is_striped_mounted_wiped_at_a_jobs_end_and_back_after_a_boot(spec: Guests) -> None:
+    guests = spec
+    _converge(guests)
+    assert guests.run(NODE, "lvs --noheadings --options stripes rackwright_scratch/scratch").strip() == "2"
+    guests.user(NODE, "echo mine > /scratch/file")
+    assert "changed=0" in _converge(guests)
+    guests.run(NODE, "systemctl reboot --no-block")
+    wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
+    guests.await_login(NODE)
+    assert guests.run(NODE, "findmnt --noheadings --output FSTYPE /scratch") == "ext4"
+    assert guests.user(NODE, "cat /scratch/file") == "mine"
+    guests.run(NODE, "/etc/slurm/epilog.d/50-local-nvme.sh")
+    assert guests.user(NODE, "cat /scratch/file") == "mine", "Slurm does not say that no job is here"
+    fake = (
+        "mkdir -p /run/fake && printf '#!/bin/sh\\necho 7\\n' > /run/fake/squeue && chmod +x /run/fake/squeue"
+    )
+    guests.run(NODE, f"{fake} && SLURM_JOB_ID=7 PATH=/run/fake:$PATH /etc/slurm/epilog.d/50-local-nvme.sh")
+    assert guests.run(NODE, "ls /scratch") == "lost+found"
+
+
+def test_a_disk_with_data_is_refused_and_left_as_it_is(spec: Guests) -> None:
+    guests = spec
+    guests.run(NODE, f"mkfs.ext4 -q {DISKS[1]}")
+    before = guests.run(NODE, f"sha256sum {' '.join(DISKS)}")
+    said = _converge(guests, code=1)
+    assert f"{DISKS[1]}: ext4; nothing was changed" in said
+    assert guests.run(NODE, f"sha256sum {' '.join(DISKS)}") == before

@@ -1,0 +1,95 @@
+"""The kernel's NVMe target on a guest: as planned, refused where data is at stake, back after a boot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.kernel.guests import HEAD, NODE
+from tests.kernel.machine import wait_for
+from tests.kernel.nvmeof import DISK, Storage
+
+if TYPE_CHECKING:
+    from tests.kernel.guests import Guests
+
+
+@pytest.fixture
+def storage(guests: Guests) -> Storage:
+    return Storage(guests)
+
+
+def test_a_target_is_served_kept_over_a_boot_and_drift_names_what_a_hand_adds(storage: Storage) -> None:
+    guests = storage.guests
+    storage.write()
+    storage.converge(HEAD)
+    nqn = storage.nqn
+    configfs = "/sys/kernel/config/nvmet"
+    assert guests.run(HEAD, f"cat {configfs}/subsystems/{nqn}/attr_allow_any_host") == "0"
+    assert guests.run(HEAD, f"ls {configfs}/subsystems/{nqn}/allowed_hosts") == storage.host_nqn
+    assert guests.run(HEAD, f"cat {configfs}/ports/*/addr_traddr").split() == sorted(storage.addresses)
+    assert storage.changed(HEAD) == {}
+
+    guests.run(HEAD, f"mkdir {configfs}/subsystems/{nqn}/namespaces/7")
+    guests.run(HEAD, f"printf /dev/vdd > {configfs}/subsystems/{nqn}/namespaces/7/device_path")
+    before = guests.run(HEAD, f"find {configfs} | sort")
+    found = storage.drift(HEAD, code=1)
+    assert [(one["kind"], one["subject"]) for one in found] == [("namespace", f"{nqn} 7 (/dev/vdd)")]
+    assert guests.run(HEAD, f"find {configfs} | sort") == before, "drift changes nothing"
+    storage.converge(HEAD)
+    assert storage.drift(HEAD) == []
+
+    boot = guests.boot_id(HEAD)
+    guests.run(HEAD, "systemctl reboot --no-block")
+    wait_for(lambda: not guests.answers(HEAD), lambda: "it does not go down")
+    guests.await_login(HEAD)
+    assert guests.boot_id(HEAD) != boot
+    wait_for(
+        lambda: guests.run(HEAD, f"cat {configfs}/subsystems/{nqn}/namespaces/1/enable || true") == "1",
+        lambda: guests.run(HEAD, "journalctl --no-pager -b -u rackwright-nvmet"),
+    )
+
+
+def test_a_device_with_a_signature_or_that_is_not_there_is_refused_before_any_change(
+    storage: Storage,
+) -> None:
+    guests = storage.guests
+    guests.run(HEAD, f"mkfs.ext4 -q {DISK}")
+    holds = guests.run(HEAD, f"sha256sum {DISK}")
+    storage.write()
+    report = storage.converge(HEAD, code=1)
+    assert "holds ext4" in report
+    assert DISK in report
+    assert guests.run(HEAD, "ls /sys/kernel/config/nvmet/subsystems 2>/dev/null || true") == ""
+
+    storage.write(device="/dev/disk/by-id/no-such-drive")
+    report = storage.converge(HEAD, code=1)
+    assert "/dev/disk/by-id/no-such-drive: No such file or directory; nothing was changed" in report
+    assert HEAD in report
+    assert guests.run(HEAD, "ls /sys/kernel/config/nvmet/subsystems 2>/dev/null || true") == ""
+    assert guests.run(HEAD, f"sha256sum {DISK}") == holds
+
+    storage.write(holds_data=True)
+    storage.converge(HEAD)
+    assert guests.run(HEAD, f"sha256sum {DISK}") == holds, "what is named is served as it is"
+    assert json.loads(guests.run(HEAD, "cat /var/lib/rackwright/nvmet.json"))["devices"]
+
+
+def test_a_host_that_is_not_invited_and_one_with_a_wrong_key_are_refused(storage: Storage) -> None:
+    guests = storage.guests
+    storage.write(dhchap=True)
+    storage.converge(HEAD)
+    guests.run(NODE, "modprobe nvme-tcp")
+    own = f"--hostnqn={storage.host_nqn} --hostid={storage.host_nqn.rpartition(':')[2]}"
+    connect = f"nvme connect -t tcp -a {storage.addresses[0]} -s 4420 -n {storage.nqn}"
+    stranger = "--hostnqn=nqn.2014-08.org.nvmexpress:uuid:99999999-2222-4333-8444-555555555555"
+    id_ = "--hostid=99999999-2222-4333-8444-555555555555"
+    refused = guests.run(NODE, f"{connect} {stranger} {id_} 2>&1 || echo refused")
+    assert refused.endswith("refused"), refused
+    for key in ("", f"--dhchap-secret='{storage.other_key}'"):
+        refused = guests.run(NODE, f"{connect} {own} {key} 2>&1 || echo refused")
+        assert refused.endswith("refused"), refused
+    assert guests.run(NODE, "ls /sys/class/nvme") == ""
+    said = guests.run(NODE, f"{connect} {own} --dhchap-secret='{storage.key}' 2>&1")
+    assert "connecting to device: nvme" in said

@@ -1,0 +1,257 @@
+"""Programs of the storage roles, as far as they go without a kernel: what they refuse and what they write."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from rackwright import paths
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Values = dict[str, Any]
+
+
+def load(role: str, name: str) -> ModuleType:
+    path = paths.repository() / "roles" / role / "files" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"program_{name}", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Host:
+    """Doubles of the host's programs, in a folder that is first on PATH."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+
+    def program(self, name: str, text: str) -> None:
+        path = self.folder / name
+        path.write_text(f'#!/bin/sh\necho "$0 $*" >> {self.folder}/calls\n{text}\n')
+        path.chmod(0o755)
+
+    @property
+    def calls(self) -> list[str]:
+        path = self.folder / "calls"
+        return path.read_text().replace(f"{self.folder}/", "").splitlines() if path.exists() else []
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    host = Host(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(host.folder), prepend=":")
+    host.program("blkid", "exit 2")
+    host.program("findmnt", "exit 1")
+    return host
+
+
+@pytest.fixture
+def nvmet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
+    del host
+    module = load("nvmeof_target", "nvmet")
+    monkeypatch.setattr(module, "CONFIGFS", tmp_path / "nvmet")
+    monkeypatch.setattr(module, "KEPT", tmp_path / "kept" / "nvmet.json")
+    return module
+
+
+NQN, HOST_NQN = "nqn.2014-08.org.nvmexpress:uuid:1", "nqn.2014-08.org.nvmexpress:uuid:2"
+
+
+def served(device: Path, **wishes: object) -> Values:
+    """A target's plan with one namespace."""
+    space = {"nsid": 1, "uuid": "u-1", "device": str(device), "ana_group": 1, "holds_data": False, **wishes}
+    subsystem = {
+        "storage": "fast",
+        "serial": "s",
+        "hosts": {"node-001": HOST_NQN},
+        "authenticated": False,
+        "namespaces": [space],
+        "ports": [7],
+    }
+    port = {"id": 7, "transport": "tcp", "address": "10.0.0.1", "service": 4420, "ana": {}}
+    return {"ports": [port], "subsystems": {NQN: subsystem}}
+
+
+def test_a_path_that_does_not_exist_is_refused_with_its_namespace(nvmet: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(nvmet.Refused, match=r"namespace 1 \(u-1\): .*/none: No such file or directory"):
+        nvmet.apply({"plan": served(tmp_path / "none"), "check": False})
+    assert not nvmet.CONFIGFS.exists()
+
+
+def test_a_device_that_holds_something_is_refused_unless_it_is_named(
+    nvmet: ModuleType, tmp_path: Path, host: Host
+) -> None:
+    device = tmp_path / "disk"
+    device.touch()
+    host.program("blkid", "echo TYPE=xfs")
+    with pytest.raises(nvmet.Refused, match=r"holds xfs; nothing was changed; hint: .*holds_data"):
+        nvmet.apply({"plan": served(device), "check": True})
+    answer = nvmet.apply({"plan": served(device, holds_data=True), "check": True})
+    assert answer["changes"]
+
+
+def test_a_namespace_that_was_served_before_may_hold_what_its_host_wrote(
+    nvmet: ModuleType, tmp_path: Path, host: Host
+) -> None:
+    device = tmp_path / "disk"
+    device.touch()
+    host.program("blkid", "echo TYPE=xfs")
+    assert nvmet.look(served(device)["subsystems"][NQN]["namespaces"][0], {"u-1": ""}) == ""
+
+
+def test_check_mode_tells_all_that_differs_and_writes_nothing(nvmet: ModuleType, tmp_path: Path) -> None:
+    device = tmp_path / "disk"
+    device.touch()
+    answer = nvmet.apply({"plan": served(device), "check": True})
+    told = {(one["kind"], one["subject"]) for one in answer["drift"]}
+    assert ("namespace", f"{NQN} 1") in told
+    assert ("namespace", "port 10.0.0.1") in told
+    assert not nvmet.CONFIGFS.exists()
+    assert not nvmet.KEPT.exists()
+
+
+def test_a_host_that_must_prove_who_it_is_and_has_no_key_is_refused(
+    nvmet: ModuleType, tmp_path: Path
+) -> None:
+    plan = served(tmp_path / "disk")
+    plan["subsystems"][NQN]["authenticated"] = True
+    with pytest.raises(nvmet.Refused, match="node-001: no DH-CHAP key"):
+        nvmet.apply({"plan": plan, "secret": {}, "check": False})
+
+
+def test_a_subsystem_that_somebody_else_made_is_told_and_left(nvmet: ModuleType, tmp_path: Path) -> None:
+    device = tmp_path / "disk"
+    device.touch()
+    (nvmet.CONFIGFS / "subsystems" / "nqn.by-hand").mkdir(parents=True)
+    answer = nvmet.apply({"plan": served(device), "check": True})
+    assert ("nqn.by-hand", "there, made by hand") in {
+        (one["subject"], one["observed"]) for one in answer["drift"]
+    }
+    assert not any("by-hand" in change for change in answer["changes"])
+
+
+def test_the_kernel_gets_the_time_outs_the_source_and_the_key_of_a_path() -> None:
+    module = load("nvmeof_host", "nvmeof_host")
+    one = {
+        "target": "head-001",
+        "reconnect_s": 10,
+        "loss_timeout_s": -1,
+        "authenticated": True,
+        "route": {"source": "10.0.0.2"},
+    }
+    path = module.Path_(NQN, "tcp", "10.0.0.1", "4420")
+    plan = {"identity": {"nqn": HOST_NQN, "id": "2"}, "subsystems": {}}
+    words = module.options(path, one, plan, {"host": "DHHC-1:00:x:", "controller": ""}).split(",")
+    assert words == [
+        f"nqn={NQN}",
+        "transport=tcp",
+        "traddr=10.0.0.1",
+        "trsvcid=4420",
+        f"hostnqn={HOST_NQN}",
+        "hostid=2",
+        "reconnect_delay=10",
+        "ctrl_loss_tmo=-1",
+        "keep_alive_tmo=5",
+        "host_traddr=10.0.0.2",
+        "dhchap_secret=DHHC-1:00:x:",
+    ]
+
+
+def test_rdma_interfaces_have_a_name_an_address_and_a_rule_of_their_own() -> None:
+    module = load("rdma_nics", "rdma_nics")
+    nic = {
+        "interface": "rail0",
+        "pci": "0000:18:00.0",
+        "address": "10.0.1.16/24",
+        "network": "10.0.1.0/24",
+        "mtu": 9000,
+        "table": 1000,
+    }
+    files = {path.name: text for path, text in module.files({"nics": [nic]}).items()}
+    assert "Path=pci-0000:18:00.0\n\n[Link]\nName=rail0\n" in files["05-rackwright-rail0.link"]
+    network = files["05-rackwright-rail0.network"]
+    assert "MTUBytes=9000\n" in network
+    assert "From=10.0.1.16\nTable=1000\n" in network
+    assert "Destination=10.0.1.0/24\nPreferredSource=10.0.1.16\n" in network
+    assert "net.ipv4.conf.rail0.arp_ignore = 1\n" in files["62-rackwright-rdma.conf"]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
+    for name in ("pvcreate", "vgcreate", "lvcreate", "mkfs.xfs", "systemctl", "pvs"):
+        host.program(name, "")
+    host.program("systemd-escape", "echo cache.mount")
+    module = load("local_nvme_cache", "local_nvme")
+    monkeypatch.setattr(module, "BLOCK", tmp_path / "block")
+    monkeypatch.setattr(module, "UNITS", tmp_path)
+    (tmp_path / "block").mkdir()
+    return module
+
+
+def drive(scratch: ModuleType, name: str, transport: str = "pcie") -> None:
+    (scratch.BLOCK / name / "device").mkdir(parents=True)
+    (scratch.BLOCK / name / "device" / "transport").write_text(f"{transport}\n")
+
+
+def wanted(**wishes: object) -> Values:
+    return {"mount": "/cache", "layout": "striped", "file_system": "xfs", "devices": [], **wishes}
+
+
+def test_scratch_is_striped_over_the_nodes_own_blank_drives(
+    scratch: ModuleType, host: Host, tmp_path: Path
+) -> None:
+    drive(scratch, "nvme0n1")
+    drive(scratch, "nvme1n1")
+    drive(scratch, "nvme2n1", "tcp")
+    plan = wanted(mount=str(tmp_path / "cache"))
+    (tmp_path / "cache").mkdir()
+    assert scratch.apply({"plan": plan, "check": False})["changes"]
+    (made,) = [call for call in host.calls if call.startswith("lvcreate")]
+    assert "--type striped --stripes 2" in made
+    assert "vgcreate --quiet rackwright_scratch /dev/nvme0n1 /dev/nvme1n1" in host.calls
+
+
+def test_a_drive_with_data_is_never_taken(scratch: ModuleType, host: Host) -> None:
+    drive(scratch, "nvme0n1")
+    host.program("blkid", "echo TYPE=ext4")
+    with pytest.raises(scratch.Refused, match="no drive for scratch is blank: /dev/nvme0n1: ext4"):
+        scratch.apply({"plan": wanted(), "check": False})
+    with pytest.raises(scratch.Refused, match="/dev/null: no block device"):
+        scratch.apply({"plan": wanted(devices=["/dev/null"]), "check": False})
+    assert not [call for call in host.calls if call.startswith(("pvcreate", "vgcreate", "mkfs"))]
+
+
+def test_a_volume_whose_drive_is_gone_is_told(scratch: ModuleType, host: Host) -> None:
+    host.program("pvs", "echo /dev/nvme0n1 '[unknown]'")
+    with pytest.raises(scratch.Refused, match="a drive of rackwright_scratch is gone"):
+        scratch.apply({"plan": wanted(), "check": True})
+
+
+def test_files_are_wiped_at_a_jobs_end_unless_another_job_is_there(
+    scratch: ModuleType, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mount = tmp_path / "cache"
+    (mount / "folder" / "below").mkdir(parents=True)
+    (mount / "file").touch()
+    (mount / "lost+found").mkdir()
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    host.program("squeue", "echo 7; echo 8")
+    monkeypatch.setattr(Path, "is_mount", lambda _: True)
+    scratch.wipe(mount)
+    assert (mount / "file").exists()
+    host.program("squeue", "exit 1")
+    scratch.wipe(mount)
+    assert (mount / "file").exists(), "Slurm does not say: nothing is deleted"
+    host.program("squeue", "echo 7")
+    scratch.wipe(mount)
+    assert [entry.name for entry in mount.iterdir()] == ["lost+found"]
