@@ -130,11 +130,15 @@ def _tests_problem(step: Step, parsed: Parsed) -> str:
 
 
 def _age_problem(parsed: Parsed, run: Run) -> str:
-    """Whether an output says that it is older than the run; by a host's own clock, in whatever zone."""
+    """Whether an output says that it is of another time than the run; by a host's own clock, in any zone."""
+    first = datetime.fromisoformat(run.started)
+    last = max(
+        [first, *map(datetime.fromisoformat, (*run.resumed, *([run.finished] if run.finished else [])))]
+    )
     for started in {str(one.context.parameters.get("started", "")) for one in parsed.readings} - {""}:
-        age = datetime.fromisoformat(run.started) - datetime.fromisoformat(started).replace(tzinfo=UTC)
-        if age > _ZONES:
-            return f"it is of {started}, and the run of {run.started}: an older result"
+        told = datetime.fromisoformat(started).replace(tzinfo=UTC)
+        if not first - _ZONES <= told <= last + _ZONES:
+            return f"it is of {started}, and the run of {run.started}: another run's"
     return ""
 
 
