@@ -121,7 +121,7 @@ def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
         raise UsageError(
             "this is no plan of this release",
             where=str(file),
-            got=str(error).splitlines()[0],
+            got=_first_fault(error),
             expected="plan.json as `rackwright plan` writes it",
         ) from None
     now, then = plan.origin.model_dump(), given.origin.model_dump()
@@ -134,6 +134,13 @@ def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
             expected=f"the plan of {spec} as it stands",
             hint=f"rackwright plan {spec}, look at what changed, then up",
         )
+
+
+def _first_fault(error: ValidationError | UnicodeDecodeError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'document'}: {first['msg']}"
 
 
 def _refuse_unbuilt(plan: Plan) -> None:

@@ -71,7 +71,11 @@ def _parsed(tool: Tool, file: Path) -> Parsed:
             return parse(tool, parts(raw))
     except OSError as error:
         raise UsageError(
-            "the file cannot be read", code="PARSE002", where=str(file), got=error.strerror or str(error)
+            "the file cannot be read",
+            code="PARSE002",
+            where=str(file),
+            got=error.strerror or str(error),
+            expected=f"a file with what {tool.value} printed, or - for standard input",
         ) from None
 
 

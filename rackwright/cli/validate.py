@@ -12,9 +12,10 @@ from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.verdict_text import answer
 from rackwright.converge.limit import chosen
-from rackwright.errors import UsageError
+from rackwright.errors import EnvironmentUnfit, UsageError
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
+from rackwright.validate import evidence
 from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
 from rackwright.validate.expected import expectations
@@ -26,6 +27,7 @@ from rackwright.verdict.folder import judge_folder
 if TYPE_CHECKING:
     from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
+    from rackwright.inventory.model import Inventory
     from rackwright.validate.asked import Asked
 
 
@@ -76,6 +78,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     killed goes on by the same command with --resume.
     """
     _refuse_two_folders(out, resume)
+    if resume:
+        evidence.load(resume)
     cluster = open_cluster(spec)
     cluster.refuse_stale()
     wanted = suites.load(suite or cluster.loaded.spec.validation.suite)
@@ -85,11 +89,12 @@ def command(  # noqa: PLR0913 (one argument per option)
     names = chosen(inventory, limit)
     whom = asked(cluster.plan, cluster.catalogue, inventory, names, on_demand=on_demand)
     order = _order(cluster, whom, wanted, resume or out, resume=resume is not None)
+    _refuse_unknown(order.asked.controller, inventory, spec)
     folder = paths.inventory(inventory.cluster)
     files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
-        evidence = validate(order, controller, console.message)
-    return answer(console, judge_folder(evidence.folder))
+        made = validate(order, controller, console.message)
+    return answer(console, judge_folder(made.folder))
 
 
 def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:
@@ -99,6 +104,20 @@ def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:
             where="rackwright validate",
             got=f"--out {out} and --resume {resume}",
             expected="--out for a new run, or --resume for one that was cut off",
+        )
+
+
+def _refuse_unknown(controller: str, inventory: Inventory, spec: Path) -> None:
+    """Refuse where ssh must not go: a newcomer's first stop is a cluster that is not up yet."""
+    gone = inventory.absent.get(controller)
+    if gone is not None:
+        raise EnvironmentUnfit(
+            "Slurm's controller cannot be asked: no key of it is known",
+            code="VAL005",
+            where=controller,
+            got=gone.reason,
+            expected="a host whose key was read on its console",
+            hint=gone.hint or f"`rackwright up {spec}`, then `rackwright inventory {spec} --wait 60`",
         )
 
 

@@ -45,10 +45,21 @@ def test_a_host_that_runs_no_jobs_cannot_be_validated(clusters: Path, capsys: Ca
     assert (error["code"], error["expected"]) == ("VAL003", "nodes of node")
 
 
-def test_nodes_that_are_all_absent_are_errors_and_slurm_is_asked_first(
+def test_a_cluster_that_is_not_up_yet_is_told_by_its_controller_and_no_name_is_looked_up(
     clusters: Path, capsys: Capture
 ) -> None:
     """No host has a key, so the controller is no host that ssh may talk to."""
     error = refused(capsys, str(clusters / "lab.yaml"))
-    assert (error["code"], error["where"]) == ("VAL005", "head-001")
+    assert (error["code"], error["where"], error["got"]) == ("VAL005", "head-001", "no console log")
+    assert "console server" in error["hint"]
     assert not (clusters.parent / "runs").exists()
+
+
+def test_a_folder_without_a_run_is_told_before_anything_is_asked(clusters: Path, capsys: Capture) -> None:
+    error = refused(capsys, str(clusters / "lab.yaml"), "--resume", str(clusters / "nothing"))
+    assert (error["code"], error["where"]) == ("RUN001", str(clusters / "nothing" / "run.json"))
+
+
+def test_a_run_has_one_folder(clusters: Path, capsys: Capture) -> None:
+    error = refused(capsys, str(clusters / "lab.yaml"), "--resume", "a", "--out", "b")
+    assert error["got"] == "--out b and --resume a"
