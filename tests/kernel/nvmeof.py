@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from rackwright.cli.cluster import open_cluster
 from tests.kernel.guests import HEAD, NODE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rackwright.plan.nvmeof_model import NvmeofPlan
     from tests.kernel.guests import Guests
 
@@ -32,6 +35,17 @@ def _key(seed: int) -> str:
     return f"DHHC-1:00:{base64.b64encode(raw + zlib.crc32(raw).to_bytes(4, 'little')).decode()}:"
 
 
+@contextmanager
+def own_spec(guests: Guests) -> Iterator[None]:
+    """The guests' spec is what it was when a test has ended that wrote it."""
+    before = guests.spec.read_text()
+    try:
+        yield
+    finally:
+        guests.spec.write_text(before)
+        guests.rackwright("plan", str(guests.spec))
+
+
 @dataclass
 class Storage:
     """The spec's storage, written anew by a test."""
@@ -43,12 +57,16 @@ class Storage:
 
     def write(self, *, dhchap: bool = False, transport: str = "tcp", **wishes: object) -> None:
         """Give the guests' spec this storage; wishes are of the namespace, or of its subsystem."""
-        of_subsystem = {
-            name: wishes.pop(name) for name in ("use", "loss_timeout_s", "policy") if name in wishes
+        chosen = [name for name in ("use", "loss_timeout_s", "policy") if name in wishes]
+        of_subsystem: dict[str, object] = {name: wishes.pop(name) for name in chosen}
+        namespace: dict[str, object] = {"nsid": 1, "device": DISK, **wishes}
+        subsystem: dict[str, object] = {
+            "target": HEAD,
+            "hosts": [NODE],
+            "namespaces": {"one": namespace},
+            **of_subsystem,
         }
-        namespace = {"nsid": 1, "device": DISK, **wishes}
-        subsystem = {"target": HEAD, "hosts": [NODE], "namespaces": {"one": namespace}, **of_subsystem}
-        storage = {
+        storage: dict[str, object] = {
             "kind": "nvmeof",
             "site": "hall",
             "targets": ["head"],

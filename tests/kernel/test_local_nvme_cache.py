@@ -9,24 +9,27 @@ from ruamel.yaml import YAML
 
 from tests.kernel.guests import NODE
 from tests.kernel.machine import wait_for
-from tests.kernel.nvmeof import PLAYBOOK
+from tests.kernel.nvmeof import PLAYBOOK, own_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kernel.guests import Guests
 
 DISKS = ("/dev/vdc", "/dev/vdd")
 
 
 @pytest.fixture
-def spec(guests: Guests) -> Guests:
+def spec(guests: Guests) -> Iterator[Guests]:
     yaml = YAML(typ="safe")
     values = yaml.load(guests.spec)
     scratch = {"kind": "local-nvme", "pools": ["node"], "mount": "/scratch", "devices": list(DISKS)}
     values["storage"] = {"scratch": {**scratch, "file_system": "ext4", "wipe_after_job": True}}
-    with guests.spec.open("w", encoding="utf-8") as file:
-        yaml.dump(values, file)
-    guests.rackwright("plan", str(guests.spec))
-    return guests
+    with own_spec(guests):
+        with guests.spec.open("w", encoding="utf-8") as file:
+            yaml.dump(values, file)
+        guests.rackwright("plan", str(guests.spec))
+        yield guests
 
 
 def _converge(guests: Guests, code: int = 0) -> str:

@@ -9,9 +9,11 @@ import pytest
 
 from tests.kernel.guests import HEAD, NODE
 from tests.kernel.machine import wait_for
-from tests.kernel.nvmeof import DISK, Storage
+from tests.kernel.nvmeof import DISK, Storage, own_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kernel.guests import Guests
 
 FIO = (
@@ -22,8 +24,9 @@ FIO = (
 
 
 @pytest.fixture
-def storage(guests: Guests) -> Storage:
-    return Storage(guests)
+def storage(guests: Guests) -> Iterator[Storage]:
+    with own_spec(guests):
+        yield Storage(guests)
 
 
 def _states(storage: Storage) -> list[str]:

@@ -9,15 +9,18 @@ import pytest
 
 from tests.kernel.guests import HEAD, NODE
 from tests.kernel.machine import wait_for
-from tests.kernel.nvmeof import DISK, Storage
+from tests.kernel.nvmeof import DISK, Storage, own_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kernel.guests import Guests
 
 
 @pytest.fixture
-def storage(guests: Guests) -> Storage:
-    return Storage(guests)
+def storage(guests: Guests) -> Iterator[Storage]:
+    with own_spec(guests):
+        yield Storage(guests)
 
 
 def test_a_target_is_served_kept_over_a_boot_and_drift_names_what_a_hand_adds(storage: Storage) -> None:

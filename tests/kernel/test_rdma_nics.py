@@ -8,17 +8,20 @@ import pytest
 
 from tests.kernel.guests import HEAD, NODE
 from tests.kernel.machine import wait_for
-from tests.kernel.nvmeof import DISK, Storage
+from tests.kernel.nvmeof import DISK, Storage, own_spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kernel.guests import Guests
 
 
 @pytest.fixture
-def storage(guests: Guests) -> Storage:
-    storage = Storage(guests)
-    storage.write(transport="rdma")
-    return storage
+def storage(guests: Guests) -> Iterator[Storage]:
+    with own_spec(guests):
+        storage = Storage(guests)
+        storage.write(transport="rdma")
+        yield storage
 
 
 def _links(guests: Guests, name: str) -> str:
