@@ -12,6 +12,8 @@ from rackwright.validate.model import Artefact, Ended, Run, Step
 from rackwright.verdict.report.figures import clipped, counted, listed, number
 
 _COMMAND = 2_000
+MOST_STEPS = 256
+"""Of a check that are shown; run.json has all of them."""
 _WELL: Mapping[Ended, str] = MappingProxyType(dict.fromkeys(Ended, "bad") | {Ended.DONE: "good"})
 _ORDER: Mapping[Ended, int] = MappingProxyType(dict.fromkeys(Ended, 0) | {Ended.DONE: 1})
 
@@ -48,6 +50,8 @@ class Check:
     opened: tuple[str, ...]
     """The attribute of an opened fold where a step ended badly."""
     steps: tuple[StepRow, ...]
+    rest: tuple[str, ...]
+    """One sentence on the steps that are not shown; none where all are."""
 
 
 def links(artefacts: Iterable[Artefact]) -> Iterator[Link]:
@@ -69,12 +73,22 @@ def checks(run: Run) -> tuple[Check, ...]:
 
 def _check(name: str, steps: list[Step]) -> Check:
     bad = sum(step.ended is not Ended.DONE for step in steps)
+    ordered = sorted(steps, key=lambda step: _ORDER[step.ended])
     return Check(
         name=name,
         count=counted(len(steps), "step") + (f", {number(bad, 12)} did not end well" if bad else ""),
         opened=("open",) if bad else (),
-        steps=tuple(_step(step) for step in sorted(steps, key=lambda step: _ORDER[step.ended])),
+        steps=tuple(map(_step, ordered[:MOST_STEPS])),
+        rest=_rest(ordered[MOST_STEPS:]),
     )
+
+
+def _rest(left: list[Step]) -> tuple[str, ...]:
+    if not left:
+        return ()
+    bad = sum(step.ended is not Ended.DONE for step in left)
+    ended = f", {number(bad, 12)} of which did not end well" if bad else ", which all ended well"
+    return (f"And {number(len(left), 12)} more steps{ended}: run.json has each of them with its files.",)
 
 
 def _step(step: Step) -> StepRow:

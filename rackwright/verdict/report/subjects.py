@@ -9,12 +9,14 @@ from types import MappingProxyType
 
 from rackwright.verdict.model import Kind, Reason, Subject, Value, Verdict
 from rackwright.verdict.report.evidence import Link, links
-from rackwright.verdict.report.figures import clipped, counted, figure, listed, spelled
+from rackwright.verdict.report.figures import clipped, counted, figure, listed, number, spelled
 
 _EXACT = 4
 """Digits of what was judged: a value just below its bound must not be rounded onto it."""
 _LONG = 2_000
 _FULL_CARDS = 25
+MOST_LINES = 4_096
+"""Of subjects that passed; verdict.json has all of them."""
 _FIRST_LINKS = 2
 _BADNESS = (Value.FAIL, Value.ERROR, Value.NOT_RUN, Value.PASS)
 _UNSAID: Mapping[Value, str] = MappingProxyType(
@@ -98,6 +100,8 @@ class Group:
     opened: tuple[str, ...]
     """The attribute of an opened fold; none of one that nobody must see."""
     lines: tuple[Line, ...]
+    rest: tuple[str, ...] = ()
+    """One sentence on those that are not shown; none where all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +128,21 @@ def arranged(verdict: Verdict) -> Subjects:
     groups = (
         _group("Further findings", map(_bad_line, roots[_FULL_CARDS:]), ("open",)),
         _group("Explained by the above, no fault of their own", map(_bad_line, suffering), ()),
-        _group("Passed", map(_good_line, good), ()),
+        _passing(good),
     )
     return Subjects(
         summary(verdict.subjects), tuple(findings), tuple(group for group in groups if group.lines)
     )
+
+
+def _passing(good: Sequence[Subject]) -> Group:
+    """Those that passed, as many as a page carries."""
+    told = _group("Passed", map(_good_line, good[:MOST_LINES]), ())
+    left = len(good) - MOST_LINES
+    if left <= 0:
+        return told
+    rest = f"And {number(left, 12)} more that passed: verdict.json has each of them."
+    return Group(f"Passed: {listed([subject.name for subject in good])}", told.opened, told.lines, (rest,))
 
 
 def _group(title: str, lines: Iterable[Line], opened: tuple[str, ...]) -> Group:
