@@ -2,7 +2,8 @@
 
 Stamps as dmesg prints them: seconds since boot, ``--ctime``, or ``--time-format iso``; one form in a log.
 A line that speaks of an Xid in another form than is known makes the log corrupt. A GPU may fall off the
-bus without any Xid (NVSentinel#155); that line is an event of its own. Of events that are alike the first
+bus without any Xid (NVSentinel#155); that line is an event of its own. Further lines of one message have no
+stamp; dmesg indents them by its width. Of events that are alike the first
 and the last `KEPT` are told, and all are counted.
 """
 
@@ -33,6 +34,8 @@ _STAMPS = tuple(
         r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d) ?",
     )
 )
+_FURTHER = re.compile(r" {13,}")
+"""No stamp is shorter."""
 _CLOCKS: tuple[Callable[[str], float], ...] = (
     float,
     lambda stamp: datetime.strptime(stamp, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp(),
@@ -100,14 +103,17 @@ def _kind(event: Reading) -> tuple[object, ...]:
 
 
 def _all_events(flow: Flow) -> Iterator[Reading]:
-    form, before = -1, 0
+    form, before, stamp = -1, 0, ""
     for block in flow.blocks():
         lines = block.splitlines()
         if not before:
             form = next((place for place, one in enumerate(_STAMPS) if lines and one.match(lines[0])), -1)
         _check_stamps(form, block, lines, before)
         if any(sign in block for sign in _SIGNS):
-            yield from _of_lines(form, lines)
+            yield from _of_lines(form, lines, stamp)
+        stamp = next(
+            (found["stamp"] for line in reversed(lines) if (found := _STAMPS[form].match(line))), stamp
+        )
         before += len(lines)
     if not before:
         raise incomplete("a log without a line")
@@ -118,14 +124,18 @@ def _check_stamps(form: int, block: str, lines: list[str], before: int) -> None:
     if form >= 0 and len(_STAMPS[form].findall(block)) == len(lines):
         return
     for number, line in enumerate(lines, before + 1):
-        if form < 0 or not _STAMPS[form].match(line):
+        if form < 0 or not (_STAMPS[form].match(line) or (number > 1 and _FURTHER.match(line))):
             raise corrupt(f"line {number} has no stamp of the log's form: {line[:80]!r}")
 
 
-def _of_lines(form: int, lines: list[str]) -> Iterator[Reading]:
+def _of_lines(form: int, lines: list[str], stamp: str) -> Iterator[Reading]:
+    """Events of lines; a further line of a message has the stamp of its first."""
     for line in lines:
-        if any(sign in line for sign in _SIGNS) and (found := _STAMPS[form].match(line)) is not None:
-            yield from _events(found["stamp"], _seconds(form, found["stamp"]), line[found.end() :])
+        found = _STAMPS[form].match(line)
+        stamp = found["stamp"] if found else stamp
+        if any(sign in line for sign in _SIGNS):
+            message = line[found.end() :] if found else line.lstrip()
+            yield from _events(stamp, _seconds(form, stamp), message)
 
 
 def _seconds(form: int, stamp: str) -> float:
