@@ -265,6 +265,8 @@ class Run(Model):
     """All rail ports of those slots."""
     checks: tuple[str, ...]
     """Checks that apply: each must be measured on every slot asked for."""
+    together: tuple[str, ...] = ()
+    """Checks that measured several nodes at the same time; nodes that share anything measured one another."""
     not_applicable: dict[str, str] = {}
     """Check or criterion → why it does not apply here; is no verdict."""
     links: dict[str, tuple[str, str]] = {}

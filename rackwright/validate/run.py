@@ -253,6 +253,7 @@ def _run(order: Order, now: datetime) -> Run:
             for port in node.ports
         ),
         checks=tuple(check.check for check in order.checks),
+        together=tuple(check.check for check in order.checks if getattr(check, "at_once", 1) > 1),
         not_applicable=order.not_applicable,
         links={way.link: way.between for way in order.asked.ways},
         partitions={part.partition: part.nodes for part in order.asked.parts},

@@ -1,4 +1,4 @@
-"""A fleet against itself: who is far below the median, where enough nodes were measured to say so."""
+"""A fleet against itself: who is far below the median, where enough nodes of one platform were measured."""
 
 from __future__ import annotations
 
@@ -57,11 +57,25 @@ def below_best(values: Mapping[str, float]) -> frozenset[str]:
 
 
 def not_applicable(evidence: Evidence) -> dict[str, str]:
-    """Why these criteria are not applied here; empty where they are."""
-    if len(evidence.nodes) >= FEWEST:
-        return {}
-    reason = f"{len(evidence.nodes)} nodes were measured; against a fleet one is judged from {FEWEST} on"
-    return dict.fromkeys(("fleet-outlier", "best-on-node"), reason)
+    """Why these criteria are not applied here, or not to all; empty where they are."""
+    few = [words for words, count in _fleets(evidence) if count < FEWEST]
+    reason = f"{', '.join(few)} were measured; against a fleet one is judged from {FEWEST} on"
+    criteria = ("fleet-outlier", "best-on-node") if len(evidence.nodes) < FEWEST else ("fleet-outlier",)
+    together = sorted({check for check, _ in SPEEDS} & set(evidence.run.together))
+    shared = "several nodes were measured at once: where they share anything, they measured one another"
+    return {
+        **{f"fleet-outlier: {check}": shared for check in together},
+        **(dict.fromkeys(criteria, reason) if few else {}),
+    }
+
+
+def _fleets(evidence: Evidence) -> list[tuple[str, int]]:
+    """In words, and how many nodes: of each platform, where there are several."""
+    platforms = evidence.run.platforms
+    fleets = {name: len(set(nodes) & set(evidence.nodes)) for name, nodes in platforms.items()}
+    if len(fleets) > 1:
+        return [(f"{count} nodes of {name}", count) for name, count in sorted(fleets.items())]
+    return [(f"{len(evidence.nodes)} nodes", len(evidence.nodes))]
 
 
 @dataclass(frozen=True)
@@ -78,28 +92,31 @@ class Speed:
         """All nodes, speed by speed."""
         for check, name in SPEEDS:
             if check in evidence.run.checks:
+                apart = check not in evidence.run.together
                 for values in _comparable(evidence, check, name):
-                    yield from _Fleet(evidence, name, values).judge()
+                    yield from _Fleet(evidence, name, values, apart=apart).judge()
 
 
 def _comparable(evidence: Evidence, check: str, name: str) -> list[dict[str, Measurement]]:
-    """Values by node, apart for what was measured differently; of several of a node the last."""
+    """Values by node, apart by platform and by what was measured; of several of a node the last."""
     groups: dict[str, dict[str, Measurement]] = {}
     for one in evidence.select(check, name):
         node = one.context.node
         if node in evidence.nodes and node is not None:
             fixed = {key: value for key, value in one.context.parameters.items() if key != "iterations"}
-            groups.setdefault(f"{one.context.pattern} {sorted(fixed.items())}", {})[node] = one
+            alike = f"{evidence.bounds.platform(one)} {one.context.pattern} {sorted(fixed.items())}"
+            groups.setdefault(alike, {})[node] = one
     return list(groups.values())
 
 
 @dataclass(frozen=True)
 class _Fleet:
-    """Values of one speed, by node."""
+    """Values of one speed, by node, and whether each was measured while no other was."""
 
     evidence: Evidence
     name: str
     values: dict[str, Measurement]
+    apart: bool
 
     def judge(self) -> Iterator[Judgement]:
         """Common mode first: it takes the blame from the nodes."""
@@ -128,7 +145,7 @@ class _Fleet:
         shown = min(found, key=lambda one: abs(amount(one) - self._median()))
         bound = self.evidence.bound(shown)
         cause = f"the median {self.name} of {len(found)} nodes is below the figure: it is common to all"
-        for site in self.evidence.sites:
+        for site in sorted({self.evidence.site_of[node] for node in self.values}):
             yield judged(
                 Who(Kind.SITE, site),
                 "fleet-common",
@@ -143,7 +160,7 @@ class _Fleet:
             yield judged(Who(Kind.NODE, node), "fleet-common", Value.NOT_RUN, said, [one], shown=one)
 
     def _outliers(self) -> Iterator[Judgement]:
-        if len(self.values) < FEWEST:
+        if len(self.values) < FEWEST or not self.apart:
             return
         far = outliers({node: amount(one) for node, one in self.values.items()})
         for node, one in self.values.items():

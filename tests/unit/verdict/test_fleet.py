@@ -69,6 +69,25 @@ def test_slow_node_of_eight_fails_without_any_figure(eight: Case) -> None:
     assert "fleet-outlier" not in found.not_applicable
 
 
+def _changed(case: Case, **update: object) -> Case:
+    return replace(case, run=case.run.model_copy(update=update))
+
+
+def test_what_was_measured_together_is_not_held_against_the_fleet(eight: Case) -> None:
+    found = _changed(eight, together=("links", "matrix")).verdict()
+    assert found.verdict is Value.PASS
+    assert "measured one another" in found.not_applicable["fleet-outlier: matrix"]
+    assert "fleet-outlier: links" not in found.not_applicable, "it has no speed"
+
+
+def test_a_fleet_is_of_one_platform(eight: Case) -> None:
+    names = tuple(f"node-{number:03}" for number in range(1, 9))
+    found = _changed(eight, platforms={"one": names[:4], "two": names[4:]}).verdict()
+    assert found.verdict is Value.PASS
+    said = "4 nodes of one, 4 nodes of two were measured; against a fleet one is judged from 8 on"
+    assert found.not_applicable["fleet-outlier"] == said
+
+
 def _figure(case: Case, at_least: float) -> Case:
     more = Expectation(
         key=Key(name="gflops", check="matrix"),
