@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rackwright.canonical import write_atomic
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import authority, bmc_config, logins, processes
+from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import ROUTER
 
@@ -63,17 +64,28 @@ def _config(host: Host) -> bmc_config.Config:
 
 
 def restart(world: World, host: Host) -> None:
-    """Start one anew with the files it has now; it may take seconds to answer.
+    """Start one anew with the files it has now, and wait until it listens, whoever can reach it.
 
     Raises:
-        EnvironmentUnfit: the one before does not end.
+        EnvironmentUnfit: the one before does not end, or this one did not come to listen.
     """
     running = _process(world, host)
     if running is not None:
         running.kill()
         if processes.wait_gone([running], _END_WITHIN_S):
             raise _silent(world, host, f"process {running.pid} does not end")
-    threading.Thread(target=os.waitpid, args=(_spawn(world, host), 0), daemon=True).start()
+    pid, end = _spawn(world, host), time.monotonic() + ANSWER_WITHIN_S
+    threading.Thread(target=os.waitpid, args=(pid, 0), daemon=True).start()
+    while not _listens(world, host):
+        if processes.Process.of(pid) is None or time.monotonic() > end:
+            raise _silent(world, host, _last_words(world, host))
+        time.sleep(_POLL_S)
+
+
+def _listens(world: World, host: Host) -> bool:
+    where = f"src {host.bmc_address}:{host.bmc_port}"
+    router = Namespace(world.places.netns(ROUTER))
+    return bool(run("nsenter", f"--net={router.path}", "ss", "-H", "-l", "-t", "-n", where).strip())
 
 
 def start(world: World, ca_pem: str, broken: Collection[str] = ()) -> Iterator[str]:

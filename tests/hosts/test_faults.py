@@ -287,6 +287,7 @@ def test_all_others_outlive_labd_too_and_leave_no_trace(whole: Lab) -> None:
     assert int(whole.ssh("node-002", "date +%s")) > time.time() + 30
     assert whole.redfish("node-001", password=whole.password("node-001")).status == 401
     fault(whole, "clear")
+    assert whole.redfish("node-001").status == 200, "what is cleared works again"
     assert traces(whole) == before
 
 
