@@ -50,6 +50,8 @@ class Key(Model):
     """Data the tool worked on."""
     parameters: dict[str, str | int | float] = {}
     """Of the tool, each as it was read: ``{order: 768}``, ``{counter: symbol_error}``."""
+    versions: dict[str, str] = {}
+    """Of what is in the image of all nodes, as the spec says it: ``{kernel: "6.8", nccl: "2.26"}``."""
 
     @property
     def identity(self) -> str:

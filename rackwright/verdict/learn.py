@@ -50,6 +50,8 @@ SPEEDS = frozenset(
     }
 )
 """Check and measurement of which more is better."""
+_TELLING = frozenset({"kernel", "driver", "ofed", "cuda", "nccl", "neuron", "efa"})
+"""Of an image, what changes a figure: another kernel alone has halved one (nccl-tests#362)."""
 _VARYING = frozenset({"iterations", "started", "interfaces"})
 """Parameters that make no other figure."""
 
@@ -129,6 +131,7 @@ def key_of(measurement: Measurement, bounds: Bounds) -> Key:
         ranks=context.ranks,
         pattern=context.pattern,
         parameters=fixed,
+        versions={name: version for name, version in bounds.versions.items() if name in _TELLING},
     )
 
 

@@ -16,6 +16,7 @@ class Bounds:
         ports = {(rail.fabric, rail.rail) for rail in run.rails}
         self._rails = {fabric: sum(1 for other, _ in ports if other == fabric) for fabric, _ in ports}
         self._platform_of = {slot: name for name, slots in run.platforms.items() for slot in slots}
+        self.versions = _common(run.images.values())
         self._by_name: dict[tuple[str, str], list[Expectation]] = {}
         for expectation in expectations:
             self._by_name.setdefault((expectation.key.check, expectation.key.name), []).append(expectation)
@@ -48,7 +49,8 @@ class Bounds:
             (key.pattern, context.pattern or ""),
             *((value, context.parameters.get(name)) for name, value in key.parameters.items()),
         )
-        return all(wanted is None or wanted == got for wanted, got in asked)
+        versions = (self.versions.get(name) == version for name, version in key.versions.items())
+        return all(wanted is None or wanted == got for wanted, got in asked) and all(versions)
 
     def rails(self, measurement: Measurement) -> int | None:
         """How many rails a measurement went over; None where it is about no fabric."""
@@ -62,10 +64,17 @@ class Bounds:
         return names.pop() if len(names) == 1 else ""
 
 
+def _common(images: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Versions that all images of a run have alike."""
+    known = [set(image.items()) for image in images]
+    return dict(sorted(set.intersection(*known))) if known else {}
+
+
 def _weight(expectation: Expectation) -> tuple[int, float]:
     """The most specific comes first; of equals the strictest."""
-    said = expectation.key.model_dump(exclude={"name", "check", "parameters"}, exclude_none=True)
-    return len(said) + len(expectation.key.parameters), expectation.at_least or 0.0
+    said = expectation.key.model_dump(exclude={"name", "check", "parameters", "versions"}, exclude_none=True)
+    key = expectation.key
+    return len(said) + len(key.parameters) + len(key.versions), expectation.at_least or 0.0
 
 
 def within(measurement: Measurement, expectation: Expectation) -> bool:
