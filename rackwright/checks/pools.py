@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.checks.registry import Breach, rule
-from rackwright.findings import SpecPath
+from rackwright.findings import Level, SpecPath
 from rackwright.spec.pools import CapacityBlock
 from rackwright.spec.sites import AwsSite, Cooling, OnpremSite
 
@@ -100,11 +100,12 @@ def capacity_is_bought_in_the_cloud(subject: SpecSubject) -> Iterator[Breach]:
 
 @rule(
     "CAP002",
+    level=Level.WARNING,
     remedy="count all of them as static: they are paid for in advance, used or not",
     source="aws-parallelcluster, ComputeResourceSizeValidator: min = max > 0; facts/aws.md §2",
 )
 def a_capacity_block_is_filled(subject: SpecSubject) -> Iterator[Breach]:
-    """A pool in a capacity block fills it from the start: no slot is left for later."""
+    """A pool in a capacity block fills it from the start: a slot left for later is paid for and empty."""
     for name, pool in subject.spec.pools.items():
         if isinstance(pool.capacity, CapacityBlock) and pool.nodes.burst:
             yield Breach(
