@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,9 @@ SCONTROL = """#!/bin/sh
 for word; do echo "$word"; done >> "{folder}/calls"
 """
 OURS = "link wan: no node of cloud answers over it"
+LEFT = "link wan: others of cloud answer over it, this node does not"
 LOST, SLURMS = ["DOWN", "NOT_RESPONDING"], "Not responding"
+CUT_OFF, BACK = ["DOWN", "DRAIN", "NOT_RESPONDING"], ["IDLE", "DRAIN"]
 
 
 class Controller:
@@ -57,12 +60,13 @@ def controller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Controller:
     (tmp_path / "scontrol").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr(module, "LINKS", tmp_path / "links.json")
+    monkeypatch.setattr(module, "SETTLED_S", 0)
     return Controller(tmp_path, module)
 
 
 def test_all_beyond_are_lost_so_the_link_is_the_reason(controller: Controller) -> None:
     told = controller.told(c_1=(LOST, SLURMS), c_2=(LOST, SLURMS), c_3=(LOST, SLURMS))
-    assert told == ["update", "nodename=c-1,c-2,c-3", f"reason={OURS}"]
+    assert told == ["update", "nodename=c-1,c-2,c-3", "state=DRAIN", f"reason={OURS}"]
 
 
 def test_one_beyond_answers_so_the_link_is_not_blamed(controller: Controller) -> None:
@@ -78,19 +82,38 @@ def test_a_node_that_need_not_answer_speaks_neither_for_nor_against(
     controller: Controller, state: str
 ) -> None:
     told = controller.told(c_1=(LOST, SLURMS), c_2=(LOST, SLURMS), c_3=(["IDLE", "CLOUD", state], ""))
-    assert told == ["update", "nodename=c-1,c-2", f"reason={OURS}"]
+    assert told == ["update", "nodename=c-1,c-2", "state=DRAIN", f"reason={OURS}"]
     everybody = dict.fromkeys(("c_1", "c_2", "c_3"), (["IDLE", "CLOUD", state], ""))
     assert controller.told(**everybody) == []
 
 
 def test_somebody_elses_reason_stands_and_told_is_told_once(controller: Controller) -> None:
-    told = controller.told(c_1=(LOST, "broken fan"), c_2=(LOST, OURS), c_3=(["IDLE", "NOT_RESPONDING"], ""))
+    told = controller.told(
+        c_1=(LOST, "broken fan"), c_2=(CUT_OFF, OURS), c_3=(["IDLE", "NOT_RESPONDING"], "")
+    )
     assert told == []
 
 
-def test_when_one_is_back_the_rest_have_slurms_own_reason_again(controller: Controller) -> None:
-    told = controller.told(c_1=(LOST, OURS), c_2=(LOST, "broken fan"))
-    assert told == ["update", "nodename=c-1", f"reason={SLURMS}"]
+def test_when_one_is_back_the_link_is_no_reason_of_the_others_any_more(
+    controller: Controller,
+) -> None:
+    told = controller.told(c_1=(CUT_OFF, OURS), c_2=(LOST, "broken fan"))
+    assert told == ["update", "nodename=c-1", f"reason={LEFT}"]
+    assert controller.told(c_1=(CUT_OFF, LEFT)) == []
+    again = controller.told(c_1=(CUT_OFF, LEFT), c_2=(LOST, SLURMS), c_3=(CUT_OFF, OURS))
+    assert again == ["update", "nodename=c-1,c-2", "state=DRAIN", f"reason={OURS}"]
+
+
+def test_a_node_that_answers_again_gets_jobs_after_a_pause(
+    controller: Controller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(controller.module, "SETTLED_S", 3)
+    monkeypatch.setattr(controller.module, "time", SimpleNamespace(sleep=pauses.append))
+    told = controller.told(c_1=(BACK, OURS), c_2=(BACK, LEFT), c_3=(BACK, "broken fan"))
+    assert told == ["update", "nodename=c-1,c-2", "state=UNDRAIN"]
+    assert pauses == [3]
+    assert controller.told(c_1=(["IDLE"], OURS)) == []
 
 
 def test_a_slurm_that_does_not_answer_is_told_and_tried_again(
