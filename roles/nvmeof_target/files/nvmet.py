@@ -41,10 +41,10 @@ class Refused(Exception):
 class Difference(NamedTuple):
     """One attribute, link or folder of configfs that is not as planned."""
 
-    kind: str
     subject: str
     intended: str
     observed: str
+    kind: str = "namespace"
 
 
 # --- devices: looked at before anything is changed
@@ -142,34 +142,34 @@ class Target:
         self.check = check
         self.differences: list[Difference] = []
 
-    def note(self, kind: str, subject: str, intended: str, observed: str) -> bool:
+    def note(self, subject: str, intended: str, observed: str) -> bool:
         """Something differs; whether it is to be changed."""
-        self.differences.append(Difference(kind, subject, intended, observed))
+        self.differences.append(Difference(subject, intended, observed))
         return not self.check
 
-    def folder(self, path: Path, kind: str, subject: str) -> None:
+    def folder(self, path: Path, subject: str) -> None:
         """Make one."""
-        if not path.is_dir() and self.note(kind, subject, "there", "absent"):
+        if not path.is_dir() and self.note(subject, "there", "absent"):
             path.mkdir()
 
-    def value(self, path: Path, wanted: str, kind: str, subject: str, *, secret: bool = False) -> bool:
+    def value(self, path: Path, wanted: str, subject: str, *, secret: bool = False) -> bool:
         """Set an attribute; whether it was set."""
         found = read(path)
         if found == wanted or (not path.exists() and not wanted):
             return False
         shown = ("(secret)", "(another)") if secret else (wanted, found or "unset")
-        if self.note(kind, f"{subject} {path.name}", *shown):
+        if self.note(f"{subject} {path.name}", *shown):
             path.write_text(wanted or "\0")
         return True
 
-    def link(self, path: Path, to: Path, kind: str, subject: str) -> None:
+    def link(self, path: Path, to: Path, subject: str) -> None:
         """Make one."""
-        if not path.is_symlink() and self.note(kind, subject, "linked", "absent"):
+        if not path.is_symlink() and self.note(subject, "linked", "absent"):
             path.symlink_to(to)
 
-    def gone(self, path: Path, kind: str, subject: str) -> None:
+    def gone(self, path: Path, subject: str) -> None:
         """Take a link or folder away that is not planned."""
-        if self.note(kind, subject, "absent", "there"):
+        if self.note(subject, "absent", "there"):
             if path.is_symlink():
                 path.unlink()
             else:
@@ -182,17 +182,17 @@ def settle_namespaces(target: Target, folder: Path, nqn: str, spaces: list[Plan]
     for name in names(folder):
         if name not in wanted:
             disable(target, folder / name)
-            target.gone(folder / name, "namespace", f"{nqn} {name} ({read(folder / name / 'device_path')})")
+            target.gone(folder / name, f"{nqn} {name} ({read(folder / name / 'device_path')})")
     for name, space in wanted.items():
         subject = f"{nqn} {name}"
-        target.folder(folder / name, "namespace", subject)
+        target.folder(folder / name, subject)
         attributes = {"device_path": space["device"], "device_uuid": space["uuid"]}
         if any(read(folder / name / key) != value for key, value in attributes.items()):
             disable(target, folder / name)
             for key, value in attributes.items():
-                target.value(folder / name / key, value, "namespace", subject)
-        target.value(folder / name / "ana_grpid", str(space["ana_group"]), "namespace", subject)
-        target.value(folder / name / "enable", "1", "namespace", subject)
+                target.value(folder / name / key, value, subject)
+        target.value(folder / name / "ana_grpid", str(space["ana_group"]), subject)
+        target.value(folder / name / "enable", "1", subject)
 
 
 def disable(target: Target, folder: Path) -> None:
@@ -206,34 +206,34 @@ def settle_hosts(target: Target, plan: Plan, secret: Plan) -> None:
     for served in plan["subsystems"].values():
         for slot, nqn in served["hosts"].items():
             folder = CONFIGFS / "hosts" / nqn
-            target.folder(folder, "namespace", f"host {slot}")
+            target.folder(folder, f"host {slot}")
             keys = secret.get(nqn, {}) if served["authenticated"] else {}
             for name, key in (("dhchap_key", "host"), ("dhchap_ctrl_key", "controller")):
                 if (keys.get(key) or read(folder / name)) and not (target.check and not folder.is_dir()):
-                    target.value(folder / name, keys.get(key, ""), "namespace", f"host {slot}", secret=True)
+                    target.value(folder / name, keys.get(key, ""), f"host {slot}", secret=True)
 
 
 def settle_subsystem(target: Target, nqn: str, served: Plan) -> None:
     """One subsystem: closed before it has a namespace, so that no host finds it open."""
     folder = CONFIGFS / "subsystems" / nqn
     subject = f"{served['storage']} {nqn}"
-    target.folder(folder, "namespace", subject)
-    target.value(folder / "attr_allow_any_host", "0", "namespace", subject)
-    target.value(folder / "attr_serial", served["serial"], "namespace", subject)
+    target.folder(folder, subject)
+    target.value(folder / "attr_allow_any_host", "0", subject)
+    target.value(folder / "attr_serial", served["serial"], subject)
     allowed = set(served["hosts"].values())
     for name in names(folder / "allowed_hosts"):
         if name not in allowed:
-            target.gone(folder / "allowed_hosts" / name, "namespace", f"{nqn} host {name}")
+            target.gone(folder / "allowed_hosts" / name, f"{nqn} host {name}")
     for slot, host in served["hosts"].items():
         link = folder / "allowed_hosts" / host
-        target.link(link, CONFIGFS / "hosts" / host, "namespace", f"{nqn} host {slot}")
+        target.link(link, CONFIGFS / "hosts" / host, f"{nqn} host {slot}")
     settle_namespaces(target, folder / "namespaces", nqn, served["namespaces"])
 
 
 def settle_port(target: Target, port: Plan, nqns: list[str]) -> None:
     """One port: its address is only changed while nothing is linked to it."""
     folder, subject = CONFIGFS / "ports" / str(port["id"]), f"port {port['address']}"
-    target.folder(folder, "namespace", subject)
+    target.folder(folder, subject)
     wanted = {
         "addr_trtype": port["transport"],
         "addr_adrfam": "ipv4",
@@ -245,14 +245,14 @@ def settle_port(target: Target, port: Plan, nqns: list[str]) -> None:
             for name in names(folder / "subsystems"):
                 (folder / "subsystems" / name).unlink()
         for name, value in wanted.items():
-            target.value(folder / name, value, "namespace", subject)
+            target.value(folder / name, value, subject)
     settle_ana(target, folder / "ana_groups", port["ana"], subject)
     for name in names(folder / "subsystems"):
         if name not in nqns:
-            target.gone(folder / "subsystems" / name, "namespace", f"{subject} {name}")
+            target.gone(folder / "subsystems" / name, f"{subject} {name}")
     for nqn in nqns:
         link = folder / "subsystems" / nqn
-        target.link(link, CONFIGFS / "subsystems" / nqn, "namespace", f"{subject} {nqn}")
+        target.link(link, CONFIGFS / "subsystems" / nqn, f"{subject} {nqn}")
 
 
 def settle_ana(target: Target, folder: Path, states: Plan, subject: str) -> None:
@@ -260,8 +260,8 @@ def settle_ana(target: Target, folder: Path, states: Plan, subject: str) -> None
     for name in {*names(folder), *states}:
         state = states.get(name, "optimized")
         if name in states:
-            target.folder(folder / name, "namespace", f"{subject} group {name}")
-        target.value(folder / name / "ana_state", state, "namespace", f"{subject} group {name}")
+            target.folder(folder / name, f"{subject} group {name}")
+        target.value(folder / name / "ana_state", state, f"{subject} group {name}")
 
 
 def take_away(target: Target, plan: Plan, ours: Plan) -> None:
@@ -281,7 +281,7 @@ def take_away(target: Target, plan: Plan, ours: Plan) -> None:
     for served in ours["subsystems"].values():
         for slot, nqn in served["hosts"].items():
             if nqn not in hosts and (CONFIGFS / "hosts" / nqn).is_dir():
-                target.gone(CONFIGFS / "hosts" / nqn, "namespace", f"host {slot}")
+                target.gone(CONFIGFS / "hosts" / nqn, f"host {slot}")
 
 
 def empty(target: Target, folder: Path, below: tuple[str, ...], subject: str) -> None:
@@ -297,14 +297,14 @@ def empty(target: Target, folder: Path, below: tuple[str, ...], subject: str) ->
         for name in names(folder / "ana_groups"):
             if name != "1":
                 (folder / "ana_groups" / name).rmdir()
-    target.gone(folder, "namespace", subject)
+    target.gone(folder, subject)
 
 
 def strangers(plan: Plan, ours: Plan) -> list[Difference]:
     """Subsystems that somebody else made: told, and left to whoever made them."""
     known = {*plan["subsystems"], *ours["subsystems"]}
     return [
-        Difference("namespace", name, "absent", "there, made by hand")
+        Difference(name, "absent", "there, made by hand")
         for name in names(CONFIGFS / "subsystems")
         if name not in known
     ]
@@ -380,7 +380,7 @@ def apply(asked: Plan) -> Plan:
     settle(target, plan, secret, before["plan"])
     wanted = {"plan": plan, "devices": devices, "secret": secret}
     if before != wanted:
-        target.note("namespace", str(KEPT), "what is planned", "something else")
+        target.note(str(KEPT), "what is planned", "something else")
         if not target.check:
             keep(plan, devices, secret)
     told = [*target.differences, *strangers(plan, before["plan"])]
