@@ -26,6 +26,8 @@ _MINORS = range(15, 21)
 _MESSAGE = re.compile(r"stress-ng: (info|metrc|warn|error|fail|debug|note):\s+\[\d+\] (.*)")
 _SUMMARY = re.compile(r"(skipped|passed|failed|metrics untrustworthy): (\d+)(?:: (.*))?")
 _STRESSOR = re.compile(r"([\w-]+) \((\d+)\)")
+_LONGEST = 2**18
+"""Characters of a document: all stressors there are make half of it; reading YAML takes much memory."""
 _BUILD_INFO = re.compile(r"^build-info:\n(?:.+\n)*", re.MULTILINE)
 """How it was built; with Debian's source-date-epoch (0.19.02) not even YAML, and not read here."""
 _END = re.compile(r"(?:un)?successful run completed in .*")
@@ -117,6 +119,8 @@ def _instances(total: int, named: str, word: str) -> dict[str, int]:
 
 
 def _metrics(document: str) -> dict[str, Metric]:
+    if len(document) > _LONGEST:
+        raise corrupt(f"a document of {len(document)} characters: longer than any of stress-ng")
     if not document.startswith("---"):
         raise corrupt("no YAML document after the messages")
     if not document.endswith("..."):
