@@ -46,6 +46,8 @@ class Source(Model):
     text: str
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
     """Of the text, as far as it is known: year and month, or the day."""
+    approximate: bool = False
+    """Whether the date is only that of the reading: the text itself may be older."""
 
 
 class Other(Model):
