@@ -166,7 +166,7 @@ class Guests:
         )
 
     def _ssh(self, name: str, command: str) -> subprocess.CompletedProcess[str]:
-        words = ["ssh", "-F", str(self.ssh_config), "-o", "ConnectTimeout=20", name, command]
+        words = ["ssh", "-F", str(self.ssh_config), "-o", "ConnectTimeout=60", name, command]
         return subprocess.run(
             words, capture_output=True, text=True, check=False, timeout=WITHIN_S, stdin=subprocess.DEVNULL
         )
