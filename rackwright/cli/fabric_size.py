@@ -66,6 +66,8 @@ _POSITIVE = click.IntRange(min=1)
 @click.option("--attach", type=click.Choice([one.value for one in Attach]), default=Attach.RAIL.value)
 @click.option("--leaf", type=Ratio(), default="1", help="Oversubscription of a leaf, in bandwidth.")
 @click.option("--spine", type=Ratio(), default="1", help="Oversubscription of a spine, in bandwidth.")
+@click.option("--uplink-ratio", type=Ratio(), help="Rate of an uplink over that of a node's link.")
+@click.option("--pod-units", type=_POSITIVE, help="Units of a pod, with three tiers.")
 @click.option("--breakout", type=_POSITIVE, default=1, help="Node links on one port of a leaf.")
 @click.option("--manager-uplinks", type=click.IntRange(min=0), default=0, help="Leaf ports for the manager.")
 @click.option("--partial", is_flag=True, help="The last unit may have fewer nodes.")
@@ -83,6 +85,8 @@ def size_command(  # noqa: PLR0913 (one argument an option)
     attach: str,
     leaf: Fraction,
     spine: Fraction,
+    uplink_ratio: Fraction | None,
+    pod_units: int | None,
     breakout: int,
     manager_uplinks: int,
     partial: bool,
@@ -105,6 +109,8 @@ def size_command(  # noqa: PLR0913 (one argument an option)
         leaf_oversubscription=leaf,
         spine_oversubscription=spine,
         breakout=breakout,
+        uplink_ratio=uplink_ratio,
+        pod_units=pod_units,
         manager_uplinks=manager_uplinks,
         partial=partial,
     )

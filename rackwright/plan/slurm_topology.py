@@ -43,6 +43,33 @@ def unit_size(spec: ClusterSpec, platform: Platform, pool: PoolPlan) -> int:
     return HOSTS_PER_SET
 
 
+def roots(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> dict[str, str]:
+    """Pool → the switch above its units: one for each site, or for each fabric where a site has several.
+
+    Two fabrics of a hall have no cable in common, so a switch above both would tell of links that do not
+    exist (facts/fabric.md §3.2).
+
+    Args:
+        spec: the cluster.
+        pools: of one scheduler.
+    """
+    fabrics = {name: _fabric(spec, pool) for name, pool in pools.items()}
+    sites: dict[str, set[str]] = {}
+    for name, pool in pools.items():
+        sites.setdefault(pool.site, set()).update({fabrics[name]} - {""})
+    return {
+        name: f"spine-{fabrics[name] if fabrics[name] and len(sites[pool.site]) > 1 else pool.site}"
+        for name, pool in pools.items()
+    }
+
+
+def _fabric(spec: ClusterSpec, pool: PoolPlan) -> str:
+    """The cabled fabric that most NICs of its nodes are on; empty where they are on none."""
+    first = next(iter(pool.slots.values()))
+    ports = Counter(port.fabric for port in first.ports if not isinstance(spec.fabrics[port.fabric], Efa))
+    return next((name for name, _ in ports.most_common(1)), "")
+
+
 def units(name: str, size: int, slots: Iterable[tuple[int, str]]) -> dict[str, tuple[str, ...]]:
     """Slots of a pool by unit; a slot's number alone says which one is its own.
 

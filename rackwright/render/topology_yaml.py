@@ -1,5 +1,7 @@
 """The tree or the blocks of topology.conf as topology.yaml, which Slurm reads from 25.05 on instead of it.
 
+Where a tree has several roots, each is a named topology beside the one of the whole, for partitions to pick.
+
 Source: topology.yaml(5): a list of named topologies, one kind each, one of them the cluster's default.
 """
 
@@ -12,7 +14,7 @@ from rackwright.errors import UsageError
 from rackwright.render.slurm import files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rackwright.plan.model import SlurmPlan
 
@@ -36,18 +38,47 @@ def topology_yaml(slurm: SlurmPlan) -> str:
             expected=f"{FIRST} or newer",
             hint="take topology.conf: `--as slurm-conf`",
         )
-    kind = _blocks(slurm) if slurm.block_sizes else _tree(slurm)
-    return "".join(f"{line}\n" for line in ("- topology: default", "  cluster_default: true", *kind))
+    return "".join(f"{line}\n" for line in (*_head(slurm), *_topologies(slurm)))
+
+
+def _head(slurm: SlurmPlan) -> Iterator[str]:
+    yield f"# Written by rackwright. No slurmctld of Slurm {slurm.version} has been shown to start with it."
+    for name, partition in slurm.partitions.items():
+        above = {root for pool in partition.pools for root in _roots(slurm, pool)}
+        if len(slurm.spines) > 1 and len(above) == 1:
+            yield f"# In slurm.conf: PartitionName={name} … Topology={above.pop()}"
+
+
+def _roots(slurm: SlurmPlan, pool: str) -> Iterator[str]:
+    """Switches above the units of a pool."""
+    slots = {*slurm.pools[pool].nodes, *slurm.pools[pool].burst}
+    for root, units in slurm.spines.items():
+        if any(not slots.isdisjoint(slurm.units[unit]) for unit in units):
+            yield root
+
+
+def _topologies(slurm: SlurmPlan) -> Iterator[str]:
+    yield "- topology: default"
+    yield "  cluster_default: true"
+    if slurm.block_sizes:
+        yield from _blocks(slurm)
+        return
+    switches = _SWITCH.findall(files(slurm)["topology.conf"])
+    yield from _tree(switches)
+    for root, units in slurm.spines.items() if len(slurm.spines) > 1 else ():
+        yield f"- topology: {root}"
+        yield "  cluster_default: false"
+        yield from _tree([one for one in switches if one[0] == root or one[0] in units])
 
 
 def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split("."))
 
 
-def _tree(slurm: SlurmPlan) -> Iterator[str]:
+def _tree(switches: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     yield "  tree:"
     yield "    switches:"
-    for name, key, below in _SWITCH.findall(files(slurm)["topology.conf"]):
+    for name, key, below in switches:
         yield f"      - switch: {name}"
         yield f'        {_KEYS[key]}: "{below}"'
 

@@ -132,9 +132,7 @@ def _of(roster: Roster, some: Links) -> Iterator[Cable]:
     lower, upper = some.roles
     tree = roster.cabling.tree
     tails = tree.breakout if tree and lower in {NODE, MANAGER} else 1
-    rate = roster.cabling.rate_gbps * (
-        1 if not tree or tails > 1 or lower in {NODE, MANAGER} else tree.breakout
-    )
+    rate = roster.cabling.rate_gbps if lower in {NODE, MANAGER} else roster.cabling.uplink_gbps
     columns = (some.lower, some.lower_port, some.lower_lane, some.upper, some.upper_port, some.upper_lane)
     low, high = _ends(roster, lower, some.plane), _ends(roster, upper, some.plane)
     for number, port, lane, other, other_port, other_lane in zip(

@@ -9,7 +9,7 @@ from rackwright.plan.fabric.counts import Cables, Counts, Tier, counts
 from rackwright.plan.fabric.demand import manager_uplinks
 from rackwright.plan.fabric.model import CablesPlan, CablingPlan, TierPlan
 from rackwright.plan.ranges import pair_up
-from rackwright.spec.fabrics import FatTree, rate_gbps
+from rackwright.spec.fabrics import FatTree, rate_gbps, uplink_gbps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,6 +30,7 @@ def cabling(ground: Ground, switches: Mapping[str, Switch], seats: FabricSeats) 
         port_split=1 if switch is None else switches[switch].split or 1,
         cage_lanes=None if switch is None else switches[switch].lanes,
         rate_gbps=rate_gbps(ground.fabric),
+        uplink_gbps=uplink_gbps(ground.fabric),
         endpoints=numbers.endpoints,
         nics=dict(sorted(ground.nics.items())),
         tree=seats.tree,

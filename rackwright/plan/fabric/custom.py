@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.frame import Infeasible
 from rackwright.plan.fabric.model import CablesPlan, CablingPlan, TierPlan
-from rackwright.spec.fabrics import NODE, rate_gbps
+from rackwright.spec.fabrics import NODE, rate_gbps, uplink_gbps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,6 +34,7 @@ def cabling(ground: Ground, topology: Custom, switches: Mapping[str, Switch]) ->
         switch=topology.switch,
         switch_units=None,
         rate_gbps=rate_gbps(ground.fabric),
+        uplink_gbps=uplink_gbps(ground.fabric),
         endpoints=endpoints,
         nics=dict(sorted(ground.nics.items())),
         tree=None,

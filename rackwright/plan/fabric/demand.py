@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.frame import Demand, Infeasible
-from rackwright.spec.fabrics import InfiniBand, rate_gbps
+from rackwright.spec.fabrics import InfiniBand, rate_gbps, uplink_gbps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,8 @@ def demand(
         leaf_oversubscription=Fraction(topology.oversubscription.leaf).limit_denominator(1000),
         spine_oversubscription=Fraction(topology.oversubscription.spine).limit_denominator(1000),
         breakout=topology.breakout,
+        uplink_ratio=Fraction(uplink_gbps(fabric) / rate_gbps(fabric)).limit_denominator(1000),
+        pod_units=topology.pod_units,
         manager_uplinks=manager_uplinks(fabric),
         partial=topology.partial,
     )
@@ -70,6 +72,13 @@ def _refuse_switch(fabric: InfiniBand | Ethernet, topology: FatTree, switch: Swi
             got=f"{tails}{rate_gbps(fabric):g} Gb/s",
             expected=f"at most {switch.rate_gbps:g} Gb/s in all",
             hint="fewer links on a port (`breakout`), slower ones, or a faster switch",
+        )
+    if uplink_gbps(fabric) > switch.rate_gbps:
+        raise Infeasible(
+            f"a port of {switch.name} is slower than an uplink",
+            got=f"{uplink_gbps(fabric):g} Gb/s",
+            expected=f"at most {switch.rate_gbps:g} Gb/s",
+            hint="a slower `uplink_speed`, or a faster switch",
         )
 
 

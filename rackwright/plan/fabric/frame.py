@@ -42,7 +42,9 @@ class Demand:
         tiers: 2 or 3; None for as few as carry the endpoints.
         leaf_oversubscription: downlink over uplink bandwidth of a leaf.
         spine_oversubscription: the same of a spine, with three tiers.
-        breakout: node links that share one port of a leaf; an uplink has the rate of all of them.
+        breakout: node links that share one port of a leaf.
+        uplink_ratio: rate of an uplink over that of a node's link; None for that of all links on a port.
+        pod_units: units of a pod, with three tiers; None for what gives the fewest switches.
         manager_uplinks: ports of leaves given to the fabric manager.
         partial: the last unit may have fewer nodes; its switches are built in full.
     """
@@ -57,6 +59,8 @@ class Demand:
     leaf_oversubscription: Fraction = Fraction(1)
     spine_oversubscription: Fraction = Fraction(1)
     breakout: int = 1
+    uplink_ratio: Fraction | None = None
+    pod_units: int | None = None
     manager_uplinks: int = 0
     partial: bool = False
 
@@ -73,7 +77,8 @@ class Demand:
     @property
     def uplinks(self) -> int:
         """Links of a leaf upwards: its downlink bandwidth over the oversubscription, rounded up."""
-        return ceil(Fraction(self.downlinks, self.breakout) / self.leaf_oversubscription)
+        ratio = Fraction(self.breakout) if self.uplink_ratio is None else self.uplink_ratio
+        return ceil(self.downlinks / ratio / self.leaf_oversubscription)
 
     @property
     def manager_places(self) -> int:
@@ -186,9 +191,17 @@ def frame(demand: Demand) -> Frame:
     """
     refuse(demand)
     leaves = demand.units * _built(demand).leaves_per_unit
-    spines = above(leaves, demand.uplinks, demand.ports) if demand.tiers != THREE else None
+    podded = demand.tiers == THREE or demand.pod_units is not None
+    spines = None if podded else above(leaves, demand.uplinks, demand.ports)
     if spines is not None:
         return _built(demand, spines=spines.switches, pod_leaves=demand.ports // spines.links)
+    if demand.tiers == TWO and demand.pod_units is not None:
+        raise Infeasible(
+            "pods are what three tiers are made of",
+            got="two tiers, and units of a pod",
+            expected="three tiers",
+            hint="leave `pod_units` out, or say `tiers: 3`",
+        )
     if demand.tiers == TWO:
         raise _too_big(demand, leaves * demand.downlinks, "two")
     return _three_tiers(demand, leaves)
@@ -271,8 +284,14 @@ def _misfits(demand: Demand) -> Iterator[Infeasible]:
 
 def _fitting_unit(demand: Demand) -> int:
     """Most nodes of a unit for which a leaf has ports."""
-    share = Fraction(demand.ports * demand.breakout) / (1 + 1 / demand.leaf_oversubscription)
-    return int(share) // (demand.downlinks // demand.unit_nodes)
+    each = demand.downlinks // demand.unit_nodes
+    fitting = (
+        nodes
+        for nodes in range(demand.unit_nodes - 1, 0, -1)
+        for one in (replace(demand, unit_nodes=nodes),)
+        if ceil(Fraction(nodes * each, demand.breakout)) + one.uplinks <= demand.ports
+    )
+    return next(fitting, 0)
 
 
 def _partial(demand: Demand) -> Iterator[Infeasible]:
@@ -296,6 +315,8 @@ def _partial(demand: Demand) -> Iterator[Infeasible]:
 
 def _three_tiers(demand: Demand, leaves: int) -> Frame:
     found = list(_pods(demand, leaves))
+    if not found and demand.pod_units is not None:
+        raise _no_such_pod(demand)
     if not found:
         raise _too_big(demand, leaves * demand.downlinks, "three")
     return min(found, key=lambda one: (one.spines * (one.pods + one.cores), -one.pod_leaves))
@@ -307,13 +328,31 @@ def _pods(demand: Demand, leaves: int) -> Iterator[Frame]:
     down = int(demand.ports * over / (1 + over))
     for spines in (count for count in range(1, uplinks + 1) if uplinks % count == 0):
         links = uplinks // spines
-        most = down // links
+        most = _pod_leaves(demand, down // links)
         if not most:
             continue
         up, pods = ceil(most * links / over), ceil(leaves / most)
         cores = above(pods, up, demand.ports) if most * links + up <= demand.ports else None
         if cores is not None:
             yield _built(demand, spines=spines, pod_leaves=most, spine_uplinks=up, cores=cores.switches)
+
+
+def _pod_leaves(demand: Demand, most: int) -> int:
+    """Leaves of a pod whose spines have ports for so many at most; 0 where there is no such pod."""
+    if demand.pod_units is None:
+        return most
+    wanted = demand.pod_units * _built(demand).leaves_per_unit
+    return wanted if wanted <= most else 0
+
+
+def _no_such_pod(demand: Demand) -> Infeasible:
+    leaves = demand.pod_units or 0
+    return Infeasible(
+        "no spine has ports for the leaves of such a pod",
+        got=f"{leaves * _built(demand).leaves_per_unit} leaves in {leaves} units",
+        expected=f"pods whose spines and cores have at most {demand.ports} ports",
+        hint="fewer units in a pod, more oversubscription of spines, or switches with more ports",
+    )
 
 
 def _too_big(demand: Demand, links: int, tiers: str) -> Infeasible:

@@ -33,6 +33,8 @@ class CablingPlan(Model):
     """None where no source tells."""
     rate_gbps: float
     """Of a node's link."""
+    uplink_gbps: float
+    """Of a link between switches."""
     endpoints: int
     """NICs of nodes in one plane."""
     nics: dict[str, int]

@@ -166,9 +166,14 @@ def _otherwise(wanted: Demand, locked: Frame) -> Iterator[tuple[str, object, obj
         ("ports of a switch", wanted.ports, locked.ports),
         ("uplinks of a leaf", wanted.uplinks, locked.uplinks),
         ("tiers", wanted.tiers or locked.tiers, locked.tiers),
+        ("leaves of a pod", _pod_leaves(wanted, locked), locked.pod_leaves),
         ("uplinks of a spine", ceil(down / over) if locked.cores else 0, locked.spine_uplinks),
     )
     return (pair for pair in pairs if pair[1] != pair[2])
+
+
+def _pod_leaves(wanted: Demand, locked: Frame) -> int:
+    return locked.pod_leaves if wanted.pod_units is None else wanted.pod_units * locked.leaves_per_unit
 
 
 def _standing(tree: Frame, kept: FabricSeats) -> dict[str, dict[int, Stand]]:

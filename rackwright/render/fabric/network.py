@@ -113,11 +113,10 @@ def network(plan: Plan, fabric: str, plane: int | None = None) -> Network:
 
 
 def _add(made: Network, roster: Roster, some: Links, *, alone: bool) -> None:
-    tree = roster.cabling.tree
-    breakout = tree.breakout if tree else 1
-    shared = some.roles[0] in {NODE, MANAGER}
+    cabling = roster.cabling
+    rate = cabling.rate_gbps if some.roles[0] in {NODE, MANAGER} else cabling.uplink_gbps
     infiniband = roster.plan.fabrics[roster.fabric].kind == "infiniband"
-    speed = _speed(roster.cabling.rate_gbps * (1 if shared else breakout)) if infiniband else ""
+    speed = _speed(rate) if infiniband else ""
     maker = _Maker(made, roster, some.plane, alone)
     lower, upper = maker.plugs(some.roles[0]), maker.plugs(some.roles[1])
     columns = (some.lower, some.lower_port, some.lower_lane, some.upper, some.upper_port, some.upper_lane)

@@ -52,6 +52,18 @@ def test_blocks_are_planned_and_have_no_spines(plan_of: PlanOf, values: Values) 
     assert planned.spines == {}
 
 
+def test_two_fabrics_of_a_hall_are_two_trees(plan_of: PlanOf, values: Values) -> None:
+    values["schedulers"]["main"]["topology"] = {"kind": "tree"}
+    assert set(plan_of(values)[0].slurm["main"].spines) == {"spine-hall"}
+    values["fabrics"]["other"] = dict(values["fabrics"]["compute"])
+    values["pools"]["more"] = {**values["pools"]["node"], "fabrics": {"other": {"nics": 2}}}
+    values["schedulers"]["main"]["partitions"]["more"] = {"pools": ["more"]}
+    assert plan_of(values)[0].slurm["main"].spines == {
+        "spine-compute": ("node-su01", "node-su02"),
+        "spine-other": ("more-su01", "more-su02"),
+    }
+
+
 def test_a_retired_node_makes_a_block_too_small(plan_of: PlanOf, values: Values) -> None:
     values["fabrics"]["compute"]["topology"]["partial"] = True
     values["pools"]["node"]["nodes"]["retired"] = [4]

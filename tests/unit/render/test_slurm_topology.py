@@ -85,3 +85,19 @@ def test_blocks_as_yaml_for_newer_releases(ultra: SlurmPlan) -> None:
     assert topology["block"]["block_sizes"] == [4, 8, 16, 32, 64]
     assert topology["block"]["blocks"][0] == {"block": "trn2-su01", "nodes": "trn2-[001-004]"}
     assert len(topology["block"]["blocks"]) == 16
+
+
+def test_several_fabrics_are_several_roots_and_named_topologies() -> None:
+    """No switch is made up above two fabrics that have no cable in common."""
+    spec = paths.repository() / "clusters" / "lab-hybrid.yaml"
+    slurm = build(load(spec), load_catalogue(), None)[0].slurm["main"]
+    assert len(slurm.spines) == 2
+    newer = slurm.model_copy(update={"version": "25.11"})
+    text = topology_yaml(newer)
+    whole, *each = yaml.safe_load(text)
+    assert {one["topology"] for one in each} == set(slurm.spines)
+    assert [one["topology"] for one in (whole, *each) if one["cluster_default"]] == ["default"]
+    in_each = [switch["switch"] for one in each for switch in one["tree"]["switches"]]
+    assert sorted(in_each) == sorted(switch["switch"] for switch in whole["tree"]["switches"])
+    for name, partition in slurm.partitions.items():
+        assert (f"PartitionName={name} … Topology=" in text) == (len(partition.pools) == 1)

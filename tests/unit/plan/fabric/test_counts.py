@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rackwright.plan.fabric.counts import Counts, size
-from rackwright.plan.fabric.frame import Demand, Infeasible
+from rackwright.plan.fabric.frame import Demand, Infeasible, frame
 from rackwright.spec.fabrics import Attach
 
 B200 = [  # units, leaves, spines, cores, node-leaf, leaf-spine, spine-core
@@ -84,6 +84,44 @@ def test_oversubscription_has_both_signs() -> None:
     down = Demand(endpoints=16 * 8 * 4, ports=64, rails=8, unit_nodes=16)
     assert size(replace(down, leaf_oversubscription=Fraction(2))).uplinks_per_leaf == 8
     assert size(replace(down, leaf_oversubscription=Fraction(1, 2))).uplinks_per_leaf == 32
+
+
+def test_uplinks_of_another_rate_are_counted_in_bandwidth() -> None:
+    """32 node links of 400 Gb/s go up on 16 of 800, on 32 of 400 and on 64 of 200."""
+    down = replace(NDR, endpoints=1024, ports=96)
+    found = {
+        ratio: size(replace(down, uplink_ratio=Fraction(ratio))).uplinks_per_leaf
+        for ratio in ("2", "1", "1/2")
+    }
+    assert found == {"2": 16, "1": 32, "1/2": 64}
+    narrow = replace(down, uplink_ratio=Fraction(2), leaf_oversubscription=Fraction(2))
+    assert size(narrow).uplinks_per_leaf == 8
+    split = Demand(endpoints=64 * 8, ports=64, rails=8, unit_nodes=64, breakout=2, uplink_ratio=Fraction(1))
+    with pytest.raises(Infeasible, match="fewer ports"):
+        size(split)
+
+
+def test_pods_are_as_big_as_asked() -> None:
+    """3,072 GPUs a pod as Meta published: 96 ToRs of 4 nodes, twice the uplinks, 7:1 above."""
+    roce = Demand(
+        endpoints=24_576,
+        ports=128,
+        rails=8,
+        unit_nodes=4,
+        attach=Attach.TOR,
+        leaf_oversubscription=Fraction(1, 2),
+        spine_oversubscription=Fraction(7),
+        tiers=3,
+        pod_units=96,
+    )
+    tree = frame(roce)
+    assert (tree.pods, tree.pod_leaves * tree.unit_nodes * tree.rails) == (8, 3072)
+    assert 6.8 < tree.pod_leaves * tree.leaf_spine_links / tree.spine_uplinks <= 7
+    with pytest.raises(Infeasible, match="such a pod") as caught:
+        frame(replace(roce, pod_units=128))
+    assert caught.value.got == "128 leaves in 128 units"
+    with pytest.raises(Infeasible, match="what three tiers are made of"):
+        frame(replace(roce, tiers=2))
 
 
 def test_planes_are_whole_trees() -> None:

@@ -30,6 +30,7 @@ def cabling(demand: Demand, tree: Frame) -> CablingPlan:
         switch="any",
         switch_units=1,
         rate_gbps=400,
+        uplink_gbps=400,
         endpoints=demand.endpoints,
         nics={"node": demand.rails},
         tree=tree,
@@ -56,6 +57,10 @@ def demands(draw: st.DrawFn) -> Demand:
         leaf_oversubscription=draw(st.sampled_from([Fraction(n) for n in (1, 2, 3)] + [Fraction(1, 2)])),
         spine_oversubscription=draw(st.sampled_from([Fraction(1), Fraction(2), Fraction(7)])),
         breakout=draw(st.sampled_from([1, 2, 4])),
+        uplink_ratio=draw(
+            st.sampled_from([None, None, Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)])
+        ),
+        pod_units=draw(st.sampled_from([None, None, None, 1, 2, 3])),
         manager_uplinks=draw(st.sampled_from([0, 0, 3, 4])),
         partial=True,
     )
