@@ -7,6 +7,7 @@ A module of ours says what differs under ``drift``; of all others what they woul
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -139,6 +140,8 @@ def differences(event: TaskEvent, result: object) -> list[Difference]:
         return []
     if isinstance(result.get("drift"), list):
         return [_difference(event, one) for one in _told(result["drift"])]
+    if (settings := _settings(result.get("stdout"))) is not None:
+        return [_difference(event, one) for one in _of_settings(settings)]
     return list(_of_change(event, result)) if event.outcome is Outcome.CHANGED else []
 
 
@@ -148,6 +151,59 @@ def _told(entries: Sequence[object]) -> Iterator[_Told]:
             yield _Told.model_validate(entry)
         except ValidationError:
             yield _Told(kind=Kind.TASK, subject=_line(str(entry)), intended="", observed="")
+
+
+class _Setting(Model):
+    """A kernel setting as `kernel_tuning` tells of it."""
+
+    setting: str
+    wanted: str
+    now: str
+    state: str
+
+
+class _Settings(Model):
+    """What `kernel_tuning` prints: what it would change, and what is of each setting."""
+
+    changed: list[str]
+    """``sysctl vm.swappiness: 60 becomes 0``."""
+    states: list[_Setting]
+
+
+_AMISS = frozenset({"reboot", "refused"})
+"""States in which a setting is not live though the kernel has it."""
+_CHANGE = re.compile(r"(?P<setting>.+?): (?P<now>.+) becomes (?P<wanted>.+)")
+_KINDS = {
+    "sysctl": Kind.SYSCTL,
+    "limits": Kind.LIMIT,
+    "load_modules": Kind.MODULE,
+    "module_options": Kind.MODULE,
+    "cmdline": Kind.CMDLINE,
+}
+
+
+def _settings(stdout: object) -> _Settings | None:
+    """None where a task prints something else."""
+    try:
+        return _Settings.model_validate_json(stdout) if isinstance(stdout, str) else None
+    except ValidationError:
+        return None
+
+
+def _of_settings(found: _Settings) -> Iterator[_Told]:
+    for change in found.changed:
+        match = _CHANGE.fullmatch(change)
+        said = match.groupdict() if match else {"setting": change, "wanted": "nothing to do", "now": ""}
+        yield _of_setting(said["setting"], said["wanted"], said["now"])
+    for one in found.states:
+        if one.state in _AMISS:
+            yield _of_setting(one.setting, one.wanted, one.now)
+
+
+def _of_setting(setting: str, wanted: str, now: str) -> _Told:
+    word, _, name = setting.partition(" ")
+    kind = _KINDS.get(word)
+    return _Told(kind=kind or Kind.STATE, subject=name if kind else setting, intended=wanted, observed=now)
 
 
 def _difference(event: TaskEvent, told: _Told, diff: str = "") -> Difference:

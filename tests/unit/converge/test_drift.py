@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -100,6 +101,22 @@ def test_a_task_that_fails_where_it_looks_is_drift_with_its_cause() -> None:
 
 def test_a_task_of_the_controller_is_no_drift_of_a_host() -> None:
     assert _found("failed", msg="no", _ansible_delegated_vars={"ansible_host": "localhost"}) == []
+
+
+def test_kernel_settings_are_told_each_under_its_kind_and_what_the_kernel_lacks_is_none() -> None:
+    states = [
+        {"setting": "cmdline iommu=pt", "wanted": "iommu=pt", "now": "not there", "state": "reboot"},
+        {"setting": "sysctl vm.swappiness", "wanted": "0", "now": "60", "state": "live"},
+        {"setting": "clocksource", "wanted": "tsc", "now": "hpet", "state": "missing"},
+    ]
+    changed = ["sysctl vm.swappiness: 60 becomes 0", "module_options nvme.poll: 1 becomes 2", "odd: loaded"]
+    found = _found(changed=True, stdout=json.dumps({"changed": changed, "states": states}))
+    assert [(one.kind, one.subject, one.intended, one.observed) for one in found] == [
+        (Kind.SYSCTL, "vm.swappiness", "0", "60"),
+        (Kind.MODULE, "nvme.poll", "2", "1"),
+        (Kind.STATE, "odd: loaded", "nothing to do", ""),
+        (Kind.CMDLINE, "iommu=pt", "iommu=pt", "not there"),
+    ]
 
 
 def test_an_unknown_kind_and_a_malformed_entry_are_told_all_the_same() -> None:
