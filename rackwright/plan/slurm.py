@@ -13,7 +13,7 @@ from rackwright.plan import faults
 from rackwright.plan.local_nvme import epilog
 from rackwright.plan.model import SlurmNodes, SlurmPartition, SlurmPlan, SlurmQos
 from rackwright.plan.slurm_settings import DEFAULTS
-from rackwright.plan.slurm_topology import block_sizes, misfits, unit_size, units
+from rackwright.plan.slurm_topology import block_sizes, misfits, roots, unit_size, units
 from rackwright.spec.pools import Role
 from rackwright.spec.sites import OnpremSite
 from rackwright.spec.storage import FsxLustre, Lustre
@@ -285,8 +285,8 @@ def _block_sizes(ground: _Ground, found: Mapping[str, tuple[str, ...]]) -> tuple
 
 def _spines(ground: _Ground, units: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[str, ...]]:
     spines: dict[str, list[str]] = {}
-    for name, pool in ground.computing.items():
-        spines.setdefault(f"spine-{pool.site}", []).extend(units[name])
+    for name, root in roots(ground.spec, ground.computing).items():
+        spines.setdefault(root, []).extend(units[name])
     return {spine: tuple(below) for spine, below in sorted(spines.items()) if below}
 
 
