@@ -12,12 +12,13 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.validate import documents
 from rackwright.validate.model import Artefact, Run
+from rackwright.validate.parsers.flow import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,8 +145,52 @@ def verified(folder: Path, kept: Artefact) -> str:
         raise spoiled(path, error.strerror or str(error), "the file that run.json names") from None
     found = canonical.sha256(raw)
     if found != kept.sha256:
-        raise spoiled(path, f"SHA-256 {found}", f"SHA-256 {kept.sha256}, as when it was measured")
+        raise _changed(path, found, kept)
     return raw.decode("utf-8", errors="replace")
+
+
+def check(folder: Path, kept: Artefact) -> None:
+    """Refuse a file that is not what it was, however long it is.
+
+    Raises:
+        EvidenceSpoiled: it is missing, lies elsewhere, or is not as it was.
+    """
+    for _ in parts_of(folder, kept):
+        pass
+
+
+def parts_of(folder: Path, kept: Artefact) -> Iterator[str]:
+    """As `verified`, part by part; that it was changed is known only at its end.
+
+    Raises:
+        EvidenceSpoiled: it is missing, lies elsewhere, or is not as it was.
+    """
+    path, found = _inside(folder, kept), hashlib.sha256()
+    try:
+        with path.open("rb") as raw:
+            yield from parts(_Hashed(raw, found))
+    except OSError as error:
+        raise spoiled(path, error.strerror or str(error), "the file that run.json names") from None
+    if found.hexdigest() != kept.sha256:
+        raise _changed(path, found.hexdigest(), kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """A file that is hashed as it is read."""
+
+    raw: IO[bytes]
+    found: hashlib._Hash
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        block = self.raw.read(size)
+        self.found.update(block)
+        return block
+
+
+def _changed(path: Path, found: str, kept: Artefact) -> EvidenceSpoiled:
+    return spoiled(path, f"SHA-256 {found}", f"SHA-256 {kept.sha256}, as when it was measured")
 
 
 def _inside(folder: Path, kept: Artefact) -> Path:

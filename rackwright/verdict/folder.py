@@ -1,6 +1,7 @@
 """A run folder in, its verdict and all that is made of it out: what `validate` and `judge` both end with.
 
-Every file that `run.json` names is read once, and only if it is what it was when the run was made.
+Every file that `run.json` names is what it was when the run was made, or nothing is judged; each is read part
+by part, so that no log is too long.
 Raw output is parsed anew, so an old run is judged by today's parsers and criteria.
 """
 
@@ -67,10 +68,11 @@ def judge_folder(folder: Path, expect: Path | None = None) -> Judged:
 def load(folder: Path, expect: Path | None = None) -> Judged:
     """As `judge_folder`, with nothing written."""
     run = evidence.load(folder)
-    texts = {artefact.path: evidence.verified(folder, artefact) for artefact in evidence.artefacts(run)}
-    where = folder / run.expectations.path
-    expectations = documents.parsed(Expectations, texts[run.expectations.path], where, "RUN001")
-    measurements = measure(run, lambda artefact: texts[artefact.path])
+    for artefact in evidence.artefacts(run):
+        evidence.check(folder, artefact)
+    text, where = evidence.verified(folder, run.expectations), folder / run.expectations.path
+    expectations = documents.parsed(Expectations, text, where, "RUN001")
+    measurements = measure(run, lambda artefact: evidence.parts_of(folder, artefact))
     if expect is not None:
         expectations = given.over(expectations, expect, run, measurements)
     return Judged(folder, run, measurements, expectations, judge(run, measurements, expectations))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import functools
 import zlib
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rackwright.validate.model import Reading, Unit
 from rackwright.validate.parsers.core.unreadable import Unreadable
@@ -26,7 +26,15 @@ LONGEST_LINE = 2**20
 """Longer than a line of any log; it would have to be held as a whole."""
 
 
-def parts(raw: IO[bytes]) -> Iterator[str]:
+class Readable(Protocol):
+    """What bytes come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, none at the end."""
+        ...
+
+
+def parts(raw: Readable) -> Iterator[str]:
     """Text of a file, a part at a time, with its line ends as they are; what is no UTF-8 is replaced."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     while block := raw.read(BLOCK):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from rackwright import canonical
 from rackwright.errors import EvidenceSpoiled, UsageError
-from rackwright.validate.evidence import RUN, Evidence, load
+from rackwright.validate.evidence import RUN, Evidence, check, load, parts_of
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool
+from rackwright.validate.parsers.flow import BLOCK
 
 NOTHING = Expectations(expectations=())
 
@@ -115,3 +117,30 @@ def test_an_artefact_is_named_from_the_folder_with_its_hash(tmp_path: Path) -> N
     assert evidence.kept(path) == Artefact(
         path="raw/pairs/compute-0/a+b/forward.stdout", sha256=canonical.sha256(b"\x00\xff")
     )
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused_at_its_end(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    path = evidence.raw("kernel-log/a", "stdout")
+    path.write_bytes(b"x" * (3 * BLOCK))
+    kept = evidence.kept(path)
+    check(tmp_path, kept)
+    reading = parts_of(tmp_path, kept)
+    assert len(next(reading)) == BLOCK
+    with path.open("r+b") as file:
+        file.seek(2 * BLOCK)
+        file.write(b"y")
+    with pytest.raises(EvidenceSpoiled):
+        list(reading)
+
+
+def test_a_long_file_is_not_held_as_a_whole(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    path = evidence.raw("kernel-log/a", "stdout")
+    path.write_bytes(b"x" * (24 * BLOCK))
+    kept = evidence.kept(path)
+    tracemalloc.start()
+    check(tmp_path, kept)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * BLOCK
