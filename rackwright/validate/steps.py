@@ -309,7 +309,9 @@ def _nccl_tests(check: NcclTests, ground: Ground) -> Iterator[Batch]:
     for program in check.programs:
         task = commands.nccl_test(check, program, accelerators)
         about = Context(collective=PROGRAMS.get(program), ranks=len(ground.nodes) * accelerators)
-        yield (_of_all(check, f"nccl-tests/{program}", Tool.NCCL_TESTS, ground, task, about),)
+        for number in range(1, check.repeats + 1):
+            name = f"nccl-tests/{program}" + (f"/repeat-{number}" if number > 1 else "")
+            yield (_of_all(check, name, Tool.NCCL_TESTS, ground, task, about),)
 
 
 def _nccom_test(check: NccomTest, ground: Ground) -> Iterator[Batch]:

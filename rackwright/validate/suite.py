@@ -136,6 +136,8 @@ class NcclTests(OfAll):
     from_bytes: Positive
     to_bytes: Positive
     iterations: Positive
+    repeats: Positive = 1
+    """How often each program is run from the start: three or more tell whether its figures are stable."""
     environment: Environment = {}
 
 

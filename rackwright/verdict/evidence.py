@@ -194,9 +194,10 @@ def unmeasured_value(step: Step | None) -> Value:
 
 
 def _aspect(step: Step) -> tuple[object, ...]:
-    """What of its nodes a step was about."""
+    """What of its nodes a step was about; a repeat is no second try, whose name has ``/again-``."""
     context = step.context
-    return step.tool, context.fabric, context.rail, context.direction, context.collective
+    repeat = step.name.partition("/repeat-")[2].partition("/again-")[0]
+    return step.tool, context.fabric, context.rail, context.direction, context.collective, repeat
 
 
 def _problem(step: Step, unread: Mapping[str, str]) -> str:

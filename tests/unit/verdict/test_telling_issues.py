@@ -77,6 +77,18 @@ def test_a_later_good_value_does_not_make_up_for_a_bad_one(order: int) -> None:
     assert found.verdict is Value.FAIL
 
 
+@pytest.mark.parametrize(("name", "value"), [("repeat-2", Value.ERROR), ("again-1", Value.PASS)])
+def test_a_repeat_makes_up_for_no_other_and_a_second_try_does(name: str, value: Value) -> None:
+    (step,) = NCCL.steps
+    assert step.stdout is not None
+    lost = step.model_copy(update={"ended": Ended.TIMED_OUT, "reason": "as planted"})
+    after = step.model_copy(update={"name": f"{step.name}/{name}"})
+    run = NCCL.model_copy(update={"steps": (lost, after)})
+    right = planned(Check.NCCL_TESTS, "wrong", at_most=0)
+    found = verdict(run, {NODES[0]: _nccl(dict.fromkeys(SIZES, 490.0))}, (*P5, right))
+    assert found.verdict is value
+
+
 def test_a_dry_run_is_no_pass() -> None:
     """AWS: a dry run was recorded as PASS (§1.7, 1)."""
     found = verdict(_ended(NCCL, Ended.NOT_RUN), {NODES[0]: ""}, P5)
@@ -100,7 +112,7 @@ def test_no_average_over_sizes_is_looked_at() -> None:
 
 def test_what_the_docs_say_of_bounds_is_what_is_judged_by() -> None:
     """AznHC's README and its configuration differ (§1.7, 5): here the page is held against the code."""
-    page = (paths.repository() / "docs" / "verdict.md").read_text(encoding="utf-8")
+    page = " ".join((paths.repository() / "docs" / "verdict.md").read_text(encoding="utf-8").split())
     down = next(one.at_most for one in limits_of(Check.COUNTERS) if one.key.name == "down")
     for said in (
         f"at least {asymmetry.LEAST:g} of the other",
@@ -109,7 +121,7 @@ def test_what_the_docs_say_of_bounds_is_what_is_judged_by() -> None:
         f"modified z-score over {fleet.FAR:g}",
         f"under {fleet.NOTABLE:.0%} of the median".replace("%", " %"),
         f"more than {down:g} s in all",
-        f"at most {learn.CLOSE:g} and\nat least {learn.LEAST:g} of it",
+        f"at most {learn.CLOSE:g} and at least {learn.LEAST:g} of it",
         f"{compare.LEAST:.0%} at least and {compare.MOST:.0%} at most".replace("%", " %"),
     ):
         assert said in page, said
