@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rackwright.validate.model import Measurement
     from rackwright.verdict.evidence import Evidence
 
-LEAST = 0.75
+LEAST = 0.7
 """Of the better direction that the other reaches, by the best partner in each; ours. Below the gate of
 the lab's pairs, so that nothing that passes there fails here: between its hosts 0.9 and more were seen."""
 FEWEST_PARTNERS = 2
