@@ -38,6 +38,47 @@ def test_status_is_told_and_is_the_exit_code(
     assert bool(document["problem"]) is (status != "complete")
 
 
+OF_ISSUE_8 = {
+    "nccl-tests": ("good", "json-3"),
+    "rccl-tests": ("good",),
+    "nccom-test": ("documented",),
+    "collectives": ("good",),
+    "perftest": ("good", "json"),
+    "dcgm-diag": ("good-3", "good-4", "mndiag"),
+    "nvidia-smi": ("good", "old-names"),
+    "nvbandwidth": ("good", "json"),
+    "gpu-burn": ("good",),
+    "fio": ("good",),
+    "iperf3": ("good",),
+    "stress-ng": ("good",),
+    "ibdiagnet": ("good",),
+    "iblinkinfo": ("good",),
+    "ethtool": ("good",),
+    "lspci": ("good", "acs-on"),
+    "dmesg": ("good", "events"),
+    "counters": ("good", "efa", "lnet"),
+    "nccl-log": ("efa", "algorithms"),
+}
+"""Every tool by its name, with a case of each of its forms: text and JSON are told apart by themselves."""
+
+
+@pytest.mark.parametrize(
+    ("tool", "case"), [(tool, case) for tool, cases in OF_ISSUE_8.items() for case in cases]
+)
+def test_each_tool_is_read_in_each_of_its_forms(tool: str, case: str, capsys: Capture) -> None:
+    assert run(["parse", tool, str(CASES / tool / case / "input.txt"), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "complete"
+
+
+def test_a_log_longer_than_any_output_is_read_from_a_pipe() -> None:
+    line = b"[  100.000000] mlx5_core 0000:1a:00.0 ibp24s0: Link up\n"
+    text = line * (17 * 2**20 // len(line)) + b"[  200.000000] NVRM: Xid (PCI:0000:1b:00): 79, pid=1\n"
+    command = [sys.executable, "-c", "from rackwright.cli import main; main()", "parse", "dmesg", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"xid              79" in done.stdout
+
+
 def test_readings_have_name_value_unit_and_context(capsys: Capture) -> None:
     assert run(["parse", "iperf3", str(CASES / "iperf3" / "reverse" / "input.txt"), "--format", "json"]) == 0
     (reading,) = json.loads(capsys.readouterr().out)["measurements"]
