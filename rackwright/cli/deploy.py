@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
-from pydantic import ValidationError
 
 from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
@@ -22,13 +21,13 @@ from rackwright.errors import (
     UsageError,
     worst,
 )
-from rackwright.plan.model import Plan
 from rackwright.provision import jobs
 from rackwright.provision.aws.identity import require_accounts
 from rackwright.provision.keys import login_public_key
 from rackwright.provision.onprem.failures import ANOTHER_MACHINE
 from rackwright.provision.operate import Operation, operate
 from rackwright.provision.places import Folders
+from rackwright.provision.plan_file import read as read_plan
 from rackwright.provision.stacks import chosen, zones
 from rackwright.render.boot import seeds
 
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
+    from rackwright.plan.model import Plan
     from rackwright.provision.report import Report
     from rackwright.provision.stacks import StackName
 
@@ -115,15 +115,7 @@ def _undelivered(plan: Plan) -> str:
 
 
 def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
-    try:
-        given = Plan.model_validate_json(file.read_text(encoding="utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise UsageError(
-            "this is no plan of this release",
-            where=str(file),
-            got=_first_fault(error),
-            expected="plan.json as `rackwright plan` writes it",
-        ) from None
+    given = read_plan(file)
     now, then = plan.origin.model_dump(), given.origin.model_dump()
     differing = [name for name in now if now[name] != then[name]]
     if differing or canonical.dumps(given) != canonical.dumps(plan):
@@ -134,13 +126,6 @@ def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
             expected=f"the plan of {spec} as it stands",
             hint=f"rackwright plan {spec}, look at what changed, then up",
         )
-
-
-def _first_fault(error: ValidationError | UnicodeDecodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return str(error)
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'document'}: {first['msg']}"
 
 
 def _refuse_unbuilt(plan: Plan) -> None:

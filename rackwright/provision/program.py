@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import pulumi
 
-from rackwright.plan.model import Plan
+from rackwright.errors import UsageError
+from rackwright.provision import plan_file
 
 if TYPE_CHECKING:
     from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
-    from rackwright.plan.model import OnpremStack
+    from rackwright.plan.model import OnpremStack, Plan
 
     Slice = OnpremStack | AwsNetworkStack | AwsAccessStack | AwsComputeStack
 
@@ -49,9 +50,15 @@ def load_slice(project: Project) -> Slice:
 
 
 def load_plan(project: Project) -> Plan:
-    """The whole plan whose path is configured."""
-    path = Path(pulumi.Config(project).require(PLAN))
-    return Plan.model_validate_json(path.read_text(encoding="utf-8"))
+    """The whole plan whose path is configured.
+
+    Raises:
+        pulumi.RunError: it cannot be read; the engine prints the message and no traceback.
+    """
+    try:
+        return plan_file.read(Path(pulumi.Config(project).require(PLAN)))
+    except UsageError as error:
+        raise pulumi.RunError(f"{error.where}: {error.message}: {error.got}; {error.hint}") from None
 
 
 def outputs_of(project: Project) -> pulumi.Output[dict[str, Any]]:

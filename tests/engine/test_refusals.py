@@ -46,6 +46,21 @@ def test_up_refuses_a_given_plan_that_is_not_of_this_spec(make_site: Callable[..
     site.run("up", "--yes", "--plan", str(site.state / "plan.json"))
 
 
+@pytest.mark.slow
+def test_plain_pulumi_on_a_plan_that_was_cut_says_what_writes_it_anew(make_site: Callable[..., Site]) -> None:
+    site = make_site()
+    site.run("stacks", "init")
+    plan = site.state / "plan.json"
+    plan.write_text(plan.read_text()[:1000])
+    done = site.pulumi("preview")
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "rackwright plan SPEC writes it anew" in said
+    assert "Traceback" not in said
+    site.run("plan")
+    assert site.pulumi("preview").returncode == 0
+
+
 def test_up_asks_first_and_only_a_terminal_can_answer(make_site: Callable[..., Site]) -> None:
     site = make_site()
     done = site.run("up", code=2)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rackwright.plan.model import Plan
+from rackwright.provision import plan_file
 from rackwright.provision.keys import login_public_key
 from rackwright.render.cloud import user_data
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rackwright.plan.model import Plan
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class UserData:
 
     @cached_property
     def _plan(self) -> Plan:
-        return Plan.model_validate_json((self.state / "plan.json").read_text(encoding="utf-8"))
+        return plan_file.read(self.state / "plan.json")
 
     @cached_property
     def _key(self) -> str:
