@@ -33,7 +33,7 @@ class Source(Model):
     """Where a figure was published."""
 
     text: str
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d(-\d\d)?$")]
+    date: Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
     """Of the text, or when it was read."""
 
 
