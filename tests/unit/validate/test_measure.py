@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.catalogue.model import Check
 from rackwright.validate.measure import measure, understood
-from rackwright.validate.model import Completeness, Context, Ended, Measurements, Run, Step
+from rackwright.validate.model import Completeness, Context, Ended, Measurements, Parsed, Run, Step, Tool
 from tests.doubles import runs
+from tests.doubles.one_check import run_of, text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +100,39 @@ def test_what_is_not_used_is_named_with_its_problem(tmp_path: Path) -> None:
     assert {one.status for one in unread} == {Completeness.NOT_RUN}
     assert len(unread) == 4
     assert all("Network is unreachable" in one.problem for one in unread)
+
+
+def _asked(check: Check, tool: Tool, text: str, **about: object) -> Parsed:
+    """Output of a step of one check, read as it was asked for."""
+    nodes = ("node-001", "node-002") if tool is Tool.NCCL_TESTS else ("node-001",)
+    run = run_of(check, tool, nodes, together=len(nodes) > 1)
+    step = run.steps[0]
+    context = step.context.over(Context.model_validate(about))
+    return understood(step.model_copy(update={"context": context}), text, run)
+
+
+@pytest.mark.parametrize(
+    ("case", "level", "missing"),
+    [
+        ("good-3", 2, ""),
+        ("good-4", 2, ""),
+        ("good-3", 3, "diagnostic, memory_bandwidth, targeted_power, targeted_stress"),
+        ("good-4", 3, "memory_bandwidth, targeted_stress"),
+    ],
+)
+def test_a_diagnosis_of_a_lesser_level_is_not_the_one_that_was_asked_for(
+    case: str, level: int, missing: str
+) -> None:
+    text = text_of(f"dcgm-diag/{case}")
+    found = _asked(Check.DCGM_DIAG, Tool.DCGM_DIAG, text, parameters={"level": level})
+    assert (found.status is Completeness.COMPLETE) is not bool(missing)
+    assert missing in found.problem
+
+
+@pytest.mark.parametrize(("day", "status"), [("27", "complete"), ("20", "incomplete"), ("30", "incomplete")])
+def test_a_result_of_another_time_is_none_of_this_run(day: str, status: str) -> None:
+    """A host's clock may be in another zone: the run began on the 28th at 8 h UTC."""
+    text = text_of("nccl-tests/json-3").replace("2026-11-20 10", f"2026-11-{day} 19")
+    found = _asked(Check.NCCL_TESTS, Tool.NCCL_TESTS, text)
+    assert found.status.value == status
+    assert ("another run's" in found.problem) is (status == "incomplete")
