@@ -151,6 +151,9 @@ def _case(case: object) -> tuple[str, Matrix | None]:
         return name, None
     if status != "Passed":
         raise incomplete(f"{name}: status {str(status)[:40]}")
+    title = case.get("bandwidth_description")
+    if title is not None and not (isinstance(title, str) and _TITLE.fullmatch(title)):
+        raise corrupt(f"{name}: {str(title)[:60]!r} is not in GB/s")
     rows = case.get("bandwidth_matrix")
     if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows) or not rows:
         raise corrupt(f"{name} has no matrix")
