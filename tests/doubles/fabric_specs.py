@@ -23,6 +23,7 @@ def specs(draw: st.DrawFn) -> Values:
         "breakout": draw(st.sampled_from([1, 2])),
         "oversubscription": {"leaf": draw(st.sampled_from([1, 2, 0.5]))},
         "partial": draw(st.sampled_from([True, True, False])),
+        "uplink_speed": draw(st.sampled_from([None, None, "hdr", "ndr"])),
     }
     speed = "hdr" if topology["breakout"] == 2 else "ndr"
     manager = {"kind": "opensm", "uplinks": draw(st.sampled_from([0, 0, 2]))}

@@ -64,6 +64,13 @@ def _refuse_switch(fabric: InfiniBand | Ethernet, topology: FatTree, switch: Swi
             expected=" or ".join(switch.kinds),
             hint="see `rackwright catalogue list` for others",
         )
+    if topology.breakout.bit_count() != 1:
+        raise Infeasible(
+            "no cage is split into so many ports",
+            got=f"breakout {topology.breakout}",
+            expected="1, 2, 4 or 8",
+            hint="lanes of a cage are shared out equally, and there are 4 or 8 of them",
+        )
     wanted = rate_gbps(fabric) * topology.breakout
     if wanted > switch.rate_gbps:
         tails = f"{topology.breakout} links of " if topology.breakout > 1 else ""

@@ -263,6 +263,7 @@ def _misfits(demand: Demand) -> Iterator[Infeasible]:
             "a fat tree needs switches with an even number of ports",
             got=f"{demand.ports} ports",
             expected="an even number, at least 2",
+            hint="half of them go up: see `rackwright catalogue list` for others",
         )
     if demand.endpoints % demand.rails:
         yield Infeasible(

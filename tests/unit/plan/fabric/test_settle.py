@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -200,7 +201,8 @@ def test_published_designs_come_out_of_a_spec(
     ("change", "got", "expected"),
     [
         ({"breakout": 2}, "2 links of 400 Gb/s", "at most 400 Gb/s in all"),
-        ({"breakout": 3}, "3 links of 400 Gb/s", "at most 400 Gb/s in all"),
+        ({"breakout": 3}, "breakout 3", "1, 2, 4 or 8"),
+        ({"uplink_speed": "xdr"}, "800 Gb/s", "at most 400 Gb/s"),
     ],
 )
 def test_a_breakout_that_a_port_has_no_rate_for(
@@ -220,6 +222,57 @@ def test_a_breakout_of_slower_links_is_taken(plan_of: Callable[..., tuple[Plan, 
     link = next(cables(plan, "compute"))
     assert (link.z.port, link.rate_gbps, link.tails) == ("1/1", 200, 2)
     assert (uplink.a.port, uplink.rate_gbps, uplink.tails) == ("33", 400, 1)
+
+
+def test_slower_uplinks_are_more_and_their_cables_say_so(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
+    """As much bandwidth up as down: 16 links of 400 Gb/s are 32 of 200."""
+    plan, _ = plan_of(superpod.values(32, unit_nodes=16, uplink_speed="hdr"))
+    found = list(cables(plan, "compute"))
+    rates = {one.roles: one.rate_gbps for one in found}
+    assert rates == {("node", "leaf"): 400, ("leaf", "spine"): 200}
+    assert sum(one.roles == ("leaf", "spine") for one in found) == 2 * 32 * 8
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "path"),
+    [
+        ({"topology": {"attach": "tor", "unit_nodes": 16}}, "FAB004", "fabrics.compute.topology"),
+        ({"nics": 9}, "PORT002", "pools.gpu.fabrics.compute.nics"),
+        ({"nodes": 31}, "FAB004", "fabrics.compute.topology"),
+        ({"topology": {"breakout": 4}}, "FAB004", "fabrics.compute.topology"),
+        ({"topology": {"pod_units": 9, "tiers": 3}}, "FAB004", "fabrics.compute.topology"),
+        ({"nodes": 96 * 32, "topology": {"tiers": 2}}, "FAB004", "fabrics.compute.topology"),
+    ],
+    ids=[
+        "128 cables on a 64-port leaf",
+        "more rails than NICs",
+        "partial",
+        "breakout",
+        "pod",
+        "over the limit of two tiers",
+    ],
+)
+def test_what_cannot_be_built_is_refused_with_its_place_and_a_hint(
+    plan_of: Callable[..., tuple[Plan, Lock]], change: Values, code: str, path: str
+) -> None:
+    values = superpod.values(change.get("nodes", 32), **change.get("topology", {}))
+    values["pools"]["gpu"]["fabrics"] = {"compute": {"nics": change["nics"]} if "nics" in change else {}}
+    finding = refused(lambda: plan_of(values))
+    assert (finding.code, str(finding.path)) == (code, path)
+    assert all([finding.message, finding.got, finding.expected, finding.hint])
+
+
+def test_an_odd_radix_is_refused(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue) -> None:
+    odd = catalogue.switches["qm9700"].model_copy(update={"ports": 63})
+    finding = refused(
+        lambda: build(make_loaded(superpod.values(32)), replace(catalogue, switches={"qm9700": odd}), None)
+    )
+    assert (finding.code, str(finding.path), finding.got) == (
+        "FAB004",
+        "fabrics.compute.topology",
+        "63 ports",
+    )
+    assert finding.hint
 
 
 def test_a_switch_of_another_kind(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
