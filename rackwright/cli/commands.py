@@ -27,6 +27,7 @@ COMMANDS = {
     "destroy": Entry("rackwright.cli.destroy", "Forget what was brought up; nothing is powered off."),
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "converge": Entry("rackwright.cli.converge", "The hosts' software: controllers first, then all racks."),
+    "reboot": Entry("rackwright.cli.reboot", "Hosts that wait for a reboot; with --apply, one by one."),
     "drift": Entry("rackwright.cli.drift", "What is otherwise on the hosts than intended; changes nothing."),
     "render": Entry("rackwright.cli.render", "Every cluster-wide file of a plan."),
     "validate": Entry("rackwright.cli.validate", "Evidence by Slurm jobs, and the verdict on it."),

@@ -67,6 +67,11 @@ class Guests:
         return self.folder / "clusters" / SPEC.name
 
     @property
+    def pristine_spec(self) -> str:
+        """As it is in the repository; a test may write another in its place."""
+        return SPEC.read_text()
+
+    @property
     def environment(self) -> dict[str, str]:
         return os.environ | {"XDG_STATE_HOME": str(self.folder / "state")}
 
@@ -148,6 +153,7 @@ class Guests:
 
     def restore(self) -> None:
         """All as they were saved, and with today's time."""
+        self.spec.write_text(self.pristine_spec)
         for machine in self.machines.values():
             machine.restore()
         for name in self.machines:

@@ -1,0 +1,125 @@
+"""`rackwright reboot`: the hosts that wait for one, and with --apply their reboot, a few at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rackwright import paths
+from rackwright.cli import frame
+from rackwright.cli.cluster import open_cluster
+from rackwright.converge import lock
+from rackwright.converge.limit import chosen
+from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
+from rackwright.converge.reboots import BATCH_PERCENT, End, Rolling
+from rackwright.converge.shards import SERVING
+from rackwright.errors import BAD, GOOD
+from rackwright.inventory import files
+from rackwright.inventory.collect import Wait, collect
+from rackwright.inventory.model import SlurmDuty
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from pathlib import Path
+
+    from rackwright.cli.output import Console
+    from rackwright.converge.reboots import Result
+    from rackwright.inventory.model import Inventory
+    from rackwright.plan.model import Plan
+
+
+@frame.command(
+    example="rackwright reboot clusters/lab.yaml\nrackwright reboot clusters/lab.yaml --apply --batch 25"
+)
+@click.argument("spec", type=frame.SPEC)
+@click.option("--limit", default="", metavar="HOSTS", help="Only these: names, pools, groups, ranges.")
+@click.option("--apply", is_flag=True, help="Reboot them; without it they are listed.")
+@click.option(
+    "--batch",
+    type=click.IntRange(1, 100),
+    default=BATCH_PERCENT,
+    show_default=True,
+    metavar="PERCENT",
+    help="Of the waiting hosts, rebooted at once after the first one.",
+)
+@click.option(
+    "--join",
+    type=click.IntRange(1, 100),
+    default=100,
+    show_default=True,
+    metavar="PERCENT",
+    help="Of a batch that must come back, or no further one begins.",
+)
+def command(  # noqa: PLR0913 (one argument per option)
+    console: Console, spec: Path, *, limit: str, apply: bool, batch: int, join: int
+) -> int:
+    """Reboot the hosts of SPEC that wait for it.
+
+    Roles note why a host waits, and reboot nothing. The first host goes alone, the others in batches,
+    those that serve others last. A host is drained first; one with a job is left alone. It is given back
+    when it has a new boot id, its services and its settings, and has registered with Slurm; one that does
+    not come back stays drained, and no further one is rebooted.
+    """
+    plan = open_cluster(spec).plan
+    with lock.held(paths.converge(plan.cluster.name)):
+        inventory = collect(plan, spec.resolve().parent, Wait(0, console.message))
+        files.write(
+            inventory, paths.inventory(plan.cluster.name), paths.secrets(plan.cluster.name) / "ssh_ed25519"
+        )
+        ssh = Ssh(paths.inventory(plan.cluster.name) / "ssh_config")
+        fleet = SshFleet(ssh)
+        hosts = sorted(chosen(inventory, limit) & inventory.hosts.keys())
+        waiting = {host: reasons for host in hosts if (reasons := fleet.reasons(host))}
+        if not apply:
+            return _listed(console, waiting)
+        rolling = Rolling(
+            fleet=fleet,
+            scheduler=SshSlurm(ssh, _controllers(inventory)),
+            patience={host: plan.pools[inventory.hosts[host].pool].reboot for host in waiting},
+            last=frozenset(host for host in waiting if SERVING & set(inventory.hosts[host].roles)),
+            tell=console.message,
+            batch_percent=batch,
+            join_percent=join,
+        )
+        return _ended(console, plan, rolling.run(waiting))
+
+
+def _controllers(inventory: Inventory) -> dict[str, str]:
+    """Compute node → the controller of its Slurm."""
+    serving: dict[str, str] = {}
+    for name, host in sorted(inventory.hosts.items()):
+        if host.slurm and SlurmDuty.CONTROLLER in host.slurm.duties:
+            serving.setdefault(host.slurm.scheduler, name)
+    return {
+        name: serving[host.slurm.scheduler]
+        for name, host in inventory.hosts.items()
+        if host.slurm and SlurmDuty.NODE in host.slurm.duties and host.slurm.scheduler in serving
+    }
+
+
+def _listed(console: Console, waiting: Mapping[str, Collection[str]]) -> int:
+    hosts = {host: {"end": "waiting", "reasons": list(reasons)} for host, reasons in waiting.items()}
+    lines = [f"{host}: {'; '.join(reasons)}" for host, reasons in waiting.items()]
+    console.result(
+        {"schema": "rackwright/reboot/1", "hosts": hosts}, "\n".join(lines) or "no host waits for a reboot"
+    )
+    return GOOD
+
+
+def _ended(console: Console, plan: Plan, results: Mapping[str, Result]) -> int:
+    hosts = {
+        host: {
+            "end": one.end.value,
+            "reasons": list(one.reasons),
+            "message": one.message,
+            "seconds": round(one.seconds, 1),
+        }
+        for host, one in results.items()
+    }
+    lines = [
+        f"{host}: {one.end}" + (f": {one.message}" if one.message else "") for host, one in results.items()
+    ]
+    document = {"schema": "rackwright/reboot/1", "cluster": plan.cluster.name, "hosts": hosts}
+    console.result(document, "\n".join(lines) or "no host waits for a reboot")
+    return BAD if any(one.end in (End.FAILED, End.UNTOUCHED) for one in results.values()) else GOOD

@@ -1,0 +1,156 @@
+"""Hosts and Slurm of a rolling reboot, over the inventory's ssh."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rackwright.errors import SubjectFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+NOTES = "/run/rackwright/reboot"
+"""Roles write there why their host waits; a reboot empties it."""
+_NO_CONNECTION = 255
+_CONNECT_S, _ANSWER_S = 15, 60
+_STATE = "sinfo --noheader --nodes={host} --format='%T|%E'"
+_DOWN = ("down", "unk", "fail", "boot", "reboot", "powering")
+
+
+@dataclass(frozen=True, slots=True)
+class Ssh:
+    """Commands of root on hosts.
+
+    Args:
+        config: of the inventory.
+    """
+
+    config: Path
+
+    def run(self, host: str, command: str) -> tuple[int, str]:
+        """Exit status and standard output; 255 where it cannot be reached, or does not answer."""
+        options = ["-o", f"ConnectTimeout={_CONNECT_S}", "-o", "ControlPath=none", "-o", "BatchMode=yes"]
+        words = ["ssh", "-F", str(self.config), *options, host, f"sudo sh -c {shlex.quote(command)}"]
+        try:
+            done = subprocess.run(
+                words,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_ANSWER_S,
+            )
+        except subprocess.TimeoutExpired:
+            return _NO_CONNECTION, ""
+        return done.returncode, done.stdout
+
+
+@dataclass(frozen=True, slots=True)
+class SshFleet:
+    """As `rackwright.converge.reboots.Fleet`."""
+
+    ssh: Ssh
+
+    def boot_id(self, host: str) -> str:
+        """Of the boot it runs; empty where it does not answer."""
+        status, said = self.ssh.run(host, "cat /proc/sys/kernel/random/boot_id")
+        return said.strip() if status == 0 else ""
+
+    def services(self, host: str) -> frozenset[str]:
+        """Those that start at boot, and run."""
+        shown = "systemctl list-units --type=service --state=running --no-legend --plain"
+        enabled = "systemctl list-unit-files --type=service --state=enabled --no-legend --plain"
+        _, said = self.ssh.run(host, f"{shown}; echo; {enabled}")
+        running, _, at_boot = said.partition("\n\n")
+        first = [
+            {line.split()[0] for line in part.splitlines() if line.split()} for part in (running, at_boot)
+        ]
+        return frozenset(first[0] & first[1])
+
+    def reasons(self, host: str) -> tuple[str, ...]:
+        """Why it waits for a reboot.
+
+        Raises:
+            SubjectFailed: it cannot be asked.
+        """
+        status, said = self.ssh.run(host, f"grep -rhs . {NOTES}; true")
+        if status != 0:
+            raise SubjectFailed(
+                "a host cannot be asked whether it waits for a reboot",
+                where=host,
+                got="no answer over ssh",
+                hint="see `rackwright converge`, which names hosts that are not reached",
+            )
+        return tuple(said.splitlines())
+
+    def reboot(self, host: str) -> None:
+        """Tell it to go down."""
+        self.ssh.run(host, "systemctl reboot --no-block")
+
+
+@dataclass(frozen=True, slots=True)
+class SshSlurm:
+    """As `rackwright.converge.reboots.Scheduler`.
+
+    Args:
+        ssh: to the controllers.
+        controllers: host → the controller of its Slurm; one that is not in it is in none.
+    """
+
+    ssh: Ssh
+    controllers: Mapping[str, str]
+
+    def drained_for(self, host: str) -> str | None:
+        """Reason why it gets no new jobs; None where it gets some, or is in no Slurm."""
+        state, reason = self._state(host)
+        return reason if state.startswith(("drain", "down")) else None
+
+    def drain(self, host: str, reason: str) -> None:
+        """Give it no new jobs."""
+        self._ask(host, f"scontrol update nodename={host} state=drain reason={shlex.quote(reason)}")
+
+    def jobs(self, host: str) -> tuple[str, ...]:
+        """Those that have it now."""
+        states = "running,completing,configuring,suspended,stopped,signaling,stage_out"
+        return tuple(
+            self._ask(host, f"squeue --noheader --nodelist={host} --states={states} --format=%i").split()
+        )
+
+    def registered(self, host: str) -> bool:
+        """Whether its slurmd has answered since it booted; true where it is in no Slurm."""
+        if host not in self.controllers:
+            return True
+        status, said = self.ssh.run(self.controllers[host], _STATE.format(host=host))
+        state = said.partition("|")[0]
+        return status == 0 and not state.endswith("*") and not state.startswith(_DOWN)
+
+    def release(self, host: str) -> None:
+        """Give it jobs again."""
+        self._ask(host, f"scontrol update nodename={host} state=resume")
+
+    def _state(self, host: str) -> tuple[str, str]:
+        line = self._ask(host, _STATE.format(host=host)).partition("\n")[0]
+        state, _, reason = line.partition("|")
+        return state, reason
+
+    def _ask(self, host: str, command: str) -> str:
+        """What a command on its controller prints; nothing for a host in no Slurm.
+
+        Raises:
+            SubjectFailed: the controller does not answer, or refuses.
+        """
+        if host not in self.controllers:
+            return ""
+        status, said = self.ssh.run(self.controllers[host], command)
+        if status != 0:
+            raise SubjectFailed(
+                "Slurm did not do what a reboot needs",
+                where=f"{host}: {command.partition(' ')[0]} on {self.controllers[host]}",
+                got="no answer" if status == _NO_CONNECTION else f"exit status {status}",
+                hint="see that slurmctld runs; nothing was rebooted without its word",
+            )
+        return said

@@ -1,0 +1,125 @@
+"""Role kernel_tuning on a kernel of its own: live, after a reboot, and away again."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rackwright.render.files import write_all
+from tests.kernel.guests import NODE
+from tests.kernel.machine import wait_for
+
+if TYPE_CHECKING:
+    from tests.kernel.guests import Guests
+
+PLAY = Path(__file__).parent / "plays" / "tuning.yml"
+TUNING = {
+    "sysctl": {"vm.swappiness": 7, "net.core.somaxconn": 8191},
+    "cmdline": {"iommu": "pt", "nosoftlockup": True},
+    "limits": {"memlock": "unlimited", "nofile": 123456},
+    "transparent_hugepages": "never",
+    "hugepages": {"2M": 8},
+    "module_options": {"virtio_net": {"napi_tx": 0}},
+    "load_modules": ["loop"],
+    "block_modules": ["floppy"],
+    "governor": "performance",
+    "clocksource": "acpi_pm",
+    "cgroup": "v2",
+    "interrupts": "local",
+    "rdma_arp": True,
+}
+SWAPPINESS = "cat /proc/sys/vm/swappiness"
+PAGES = "cat /sys/kernel/mm/transparent_hugepage/enabled"
+REPORT = "/usr/local/sbin/rackwright-kernel-tuning report"
+
+
+def tuned(guests: Guests, tuning: dict[str, object]) -> int:
+    """Converge the node with these settings in its pool; how many tasks changed something."""
+    lines = guests.pristine_spec.splitlines()
+    start = lines.index("  node:")
+    lines.insert(start + 1, f"    tuning: {json.dumps(tuning)}")
+    guests.spec.write_text("\n".join(lines) + "\n")
+    guests.rackwright("plan", str(guests.spec))
+    write_all(guests.plan, guests.state / "rendered")
+    done = guests.play(PLAY, "--limit", NODE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(rf"^{NODE} .*changed=(\d+)", done.stdout, re.MULTILINE)
+    assert found is not None, done.stdout
+    return int(found[1])
+
+
+def reboot(guests: Guests) -> None:
+    before = guests.boot_id(NODE)
+    guests.run(NODE, "systemctl reboot --no-block")
+    wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
+    guests.await_login(NODE)
+    assert guests.boot_id(NODE) != before
+
+
+def states(guests: Guests) -> dict[str, str]:
+    """Setting → live, reboot, missing or refused."""
+    lines = (line.split(maxsplit=1) for line in guests.run(NODE, REPORT).splitlines())
+    return {rest.partition(":")[0]: state for state, rest in lines}
+
+
+def test_settings_are_live_then_after_a_reboot_then_unchanged_then_away(guests: Guests) -> None:
+    was = {command: guests.run(NODE, command) for command in (SWAPPINESS, PAGES)}
+    assert tuned(guests, TUNING) == 2
+    _live_at_once(guests)
+    _told_what_waits(guests)
+    reboot(guests)
+    _live_after_the_boot(guests)
+    assert tuned(guests, TUNING) == 0
+    assert tuned(guests, {}) == 2
+    assert {command: guests.run(NODE, command) for command in was} == was
+    assert guests.run(NODE, "find /etc /usr/local -name '*tuning*'") == ""
+    assert "cmdline nosoftlockup" in guests.run(NODE, "cat /run/rackwright/reboot/kernel_tuning")
+    reboot(guests)
+    line = guests.run(NODE, "cat /proc/cmdline")
+    assert [word for word in ("iommu=pt", "nosoftlockup", "hugepages=8") if word in line] == []
+    assert guests.run(NODE, "cat /sys/module/virtio_net/parameters/napi_tx") == "Y"
+    assert tuned(guests, {}) == 0
+
+
+def _live_at_once(guests: Guests) -> None:
+    assert guests.run(NODE, SWAPPINESS) == "7"
+    assert guests.run(NODE, PAGES) == "always madvise [never]"
+    assert guests.run(NODE, "cat /proc/sys/vm/nr_hugepages") == "8"
+    assert guests.run(NODE, "systemctl show --property=DefaultLimitNOFILE --value") == "123456"
+    assert (
+        guests.run(NODE, "cat /sys/devices/system/clocksource/clocksource0/current_clocksource") == "acpi_pm"
+    )
+    assert guests.run(NODE, "cat /proc/sys/net/ipv4/conf/eth1/arp_ignore") == "2"
+    assert guests.run(NODE, "lsmod | grep -c ^loop") == "1"
+
+
+def _told_what_waits(guests: Guests) -> None:
+    found = states(guests)
+    waiting = {setting for setting, state in found.items() if state == "reboot"}
+    assert waiting == {
+        "cmdline iommu=pt",
+        "cmdline nosoftlockup",
+        "cmdline hugepagesz=2M",
+        "cmdline hugepages=8",
+        "cmdline module_blacklist=floppy",
+        "module_options virtio_net.napi_tx",
+    }
+    assert {setting for setting, state in found.items() if state == "missing"} == {"governor"}
+    assert "refused" not in found.values()
+    assert len(guests.run(NODE, "cat /run/rackwright/reboot/kernel_tuning").splitlines()) == len(waiting)
+
+
+def _live_after_the_boot(guests: Guests) -> None:
+    line = guests.run(NODE, "cat /proc/cmdline").split()
+    assert {"iommu=pt", "nosoftlockup", "hugepages=8", "module_blacklist=floppy"} <= set(line)
+    assert guests.run(NODE, "cat /sys/module/virtio_net/parameters/napi_tx") == "N"
+    assert set(states(guests).values()) == {"live", "missing"}
+    assert guests.run(NODE, "ls /run/rackwright/reboot") == ""
+    assert guests.run(NODE, PAGES) == "always madvise [never]"
+    vectors = "/sys/bus/pci/devices/0000:00:11.0/msi_irqs/*"
+    spread = f"for i in {vectors}; do cat /proc/irq/$(basename $i)/smp_affinity_list; done"
+    assert set(guests.run(NODE, spread).split()) == {"0", "1"}
+    pid = "$(systemctl show --property=MainPID --value ssh)"
+    assert "unlimited" in guests.run(NODE, f"grep 'Max locked memory' /proc/{pid}/limits")
