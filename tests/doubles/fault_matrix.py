@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,8 @@ class Group:
         exit: its exit code.
         rows: the faults.
         also: verdicts that follow from all of them.
+        slow: whether it is run with the slow tests alone.
+        asks: static nodes that the spec asks for meanwhile, by pool.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Group:
     exit: int
     rows: tuple[Row, ...]
     also: Mapping[str, str]
+    slow: bool = False
+    asks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gives_verdicts(self) -> bool:
@@ -85,19 +90,28 @@ class Group:
             return
         said = done.stdout + done.stderr
         for row in self.rows:
-            start = f"{row.subject}: {row.verdict}: "
-            about = [line.strip() for line in said.splitlines() if line.strip().startswith(start)]
-            assert any(row.cause in line for line in about), f"{row}\n{said}"
+            assert any(row.cause in told for told in _told_of(row, said)), f"{row}\n{said}"
 
     def _check_verdicts(self, subjects: list[dict[str, object]]) -> None:
-        others = {str(one["name"]): one["verdict"] for one in subjects if one["verdict"] != "PASS"}
-        reasons = {str(one["name"]): one["reasons"] for one in subjects}
+        others = {name_of(one): one["verdict"] for one in subjects if one["verdict"] != "PASS"}
+        reasons = {name_of(one): one["reasons"] for one in subjects}
         assert others == self.expected(), json.dumps(reasons, indent=1)
         for row in self.rows:
             told = reasons[row.subject]
             assert isinstance(told, list)
             causes = [reason["cause"] for reason in told if reason["value"] == row.verdict]
             assert any(row.cause in cause for cause in causes), f"{row}\n{told}"
+
+
+def _told_of(row: Row, said: str) -> Iterator[str]:
+    """What is said of a subject with that verdict: from its line on, with the indented ones that follow."""
+    paragraph = re.compile(rf"^( *){re.escape(f'{row.subject}: {row.verdict}')}.*(?:\n\1 +.*)*", re.MULTILINE)
+    return (found[0] for found in paragraph.finditer(said))
+
+
+def name_of(subject: Mapping[str, object]) -> str:
+    """A partition may be called as its site is."""
+    return f"{'partition ' if subject['kind'] == 'partition' else ''}{subject['name']}"
 
 
 def groups(lab: str = "") -> tuple[Group, ...]:
@@ -111,6 +125,8 @@ def groups(lab: str = "") -> tuple[Group, ...]:
             exit=one["exit"],
             rows=tuple(Row(**row) for row in one["faults"]),
             also=one.get("also", {}),
+            slow=one.get("slow", False),
+            asks=one.get("asks", {}),
         )
         for one in plain
     )
@@ -119,10 +135,11 @@ def groups(lab: str = "") -> tuple[Group, ...]:
 
 def table() -> Iterator[str]:
     """What docs/faults.md shows, line by line."""
-    yield "| planted | on | run | exit | subject | verdict | cause holds |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| planted | on | run | with | exit | subject | verdict | cause holds |"
+    yield "|---|---|---|---|---|---|---|---|"
     for group in groups():
         for row in group.rows:
             fault, _, place = row.plant.partition(" ")
-            asked = (f"`{group.run}` on {group.lab}", str(group.exit))
+            with_ = "make test-slow" if group.slow else "make test"
+            asked = (f"`{group.run}` on {group.lab}", with_, str(group.exit))
             yield f"| {' | '.join((f'`{fault}`', place, *asked, row.subject, row.verdict, row.cause))} |"

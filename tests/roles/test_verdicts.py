@@ -58,9 +58,10 @@ def clear(site: Site) -> None:
 
 
 def _cases() -> list[ParameterSet]:
-    """Slow is what takes a minute to mend: see docs/faults.md on a slurmctld that is killed."""
-    slow = {"controller": [pytest.mark.slow]}
-    return [pytest.param(group, id=group.name, marks=slow.get(group.name, ())) for group in groups("lab")]
+    return [
+        pytest.param(group, id=group.name, marks=[pytest.mark.slow] if group.slow else [])
+        for group in groups("lab")
+    ]
 
 
 @pytest.mark.parametrize("group", _cases())

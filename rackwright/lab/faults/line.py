@@ -63,7 +63,7 @@ class MtuBlackHole(Fault):
     name = "mtu-black-hole"
     kind = SubjectKind.LINK
     does = f"packets of more than {CARRIES} bytes vanish on the line, and no router says so"
-    shows = "FAIL of the link, by its path MTU"
+    shows = "FAIL of the link, by its path MTU; ERROR of the cloud's nodes: no step gets through to them"
 
     def plant(self, stage: Stage, planted: Planted) -> None:
         """Drop what arrives at either end, and the messages that would tell."""
