@@ -1,4 +1,4 @@
-"""A rolling reboot of real kernels, without Slurm, whose part tests/unit/converge/test_reboots.py imitates."""
+"""A rolling reboot of real kernels without Slurm, which tests/unit/converge/test_reboots.py imitates."""
 
 from __future__ import annotations
 
