@@ -23,7 +23,7 @@ from rackwright.verdict.matching import amount
 from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from rackwright.validate.model import Measurement, Run
     from rackwright.verdict.folder import Judged
@@ -175,7 +175,8 @@ def _images(before: Run, after: Run) -> Iterator[str]:
 
 
 def _figures(before: Judged, after: Judged) -> dict[Who, list[Figure]]:
-    old, new = _values(before), _values(after)
+    shared = {*before.run.together, *after.run.together}
+    old, new = _values(before, shared), _values(after, shared)
     bands = _bands(old, new)
     found: dict[Who, list[Figure]] = {}
     for (who, check, name, about, unit), value in old.items():
@@ -189,14 +190,19 @@ def _figures(before: Judged, after: Judged) -> dict[Who, list[Figure]]:
 _Key = tuple[Who, str, str, str, Unit]
 
 
-def _values(judged: Judged) -> Mapping[_Key, float]:
-    """Subject and what of it → its value; of several the median."""
+def _values(judged: Judged, shared: Collection[str]) -> Mapping[_Key, float]:
+    """Subject and what of it → its value; of several the median.
+
+    Args:
+        judged: the run.
+        shared: checks by which several nodes were measured at once, and so measured one another.
+    """
     evidence = Evidence(judged.run, judged.measurements, judged.expectations)
     found: dict[_Key, list[float]] = {}
     for one in judged.measurements.measurements:
         check = evidence.bounds.check(one)
         numeric = one.unit in _MORE_IS_BETTER | _LESS_IS_BETTER
-        if numeric and one.name not in _NOT_COMPARED and check in KINDS:
+        if numeric and one.name not in _NOT_COMPARED and check in KINDS.keys() - shared:
             for who in evidence.about(one, KINDS[check]):
                 found.setdefault((who, check, one.name, _about(one), one.unit), []).append(amount(one))
     return {key: median(values) for key, values in found.items()}

@@ -99,6 +99,8 @@ def _series(
         bounds = Bounds(one.run, ())
         for measurement in one.measurements.measurements:
             subject = _subject(measurement)
+            if bounds.check(measurement) in one.run.together:
+                continue  # nodes that were measured at once, and share anything, measured one another
             if (bounds.check(measurement), measurement.name) not in SPEEDS or without & set(
                 _slots(measurement)
             ):

@@ -83,6 +83,13 @@ def test_what_was_not_measured_again_is_missing(before: Judged, tmp_path: Path) 
     assert _named(found, "node-004").change is Change.MISSING
 
 
+def test_what_was_measured_of_several_nodes_at_once_is_not_compared(before: Judged, tmp_path: Path) -> None:
+    after = _judged(tmp_path / "run", replace(NINE, gflops={"node-004": 10.0}))
+    assert compare(before, after).subjects[0].change is Change.WORSE
+    shared = replace(after, run=after.run.model_copy(update={"together": ("matrix",)}))
+    assert {one.change for one in compare(before, shared).subjects} == {Change.SAME}
+
+
 def test_what_changed_in_the_images_is_told(before: Judged) -> None:
     def having(judged: Judged, kernel: str) -> Judged:
         images = {"debian": {"os": "debian-13", "kernel": kernel}}

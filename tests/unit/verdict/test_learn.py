@@ -66,6 +66,12 @@ def test_many_pairs_of_few_nodes_are_few(tmp_path: Path) -> None:
     assert (kind, reason) == ("few", "10 subjects of 5 slots, and it takes 8")
 
 
+def test_nodes_that_measured_one_another_teach_nothing(tmp_path: Path) -> None:
+    judged = folder.load(runs.build(tmp_path / "run", replace(runs.fleet(NODES), rails=1)))
+    shared = replace(judged, run=judged.run.model_copy(update={"together": ("matrix", "memory", "disk")}))
+    assert {one.key.name for one in learn([shared]).learned} == {"bandwidth"}
+
+
 def test_a_fleet_of_two_kinds_is_refused_and_the_fewer_are_named(tmp_path: Path) -> None:
     kind, reason = _why_not(_lesson(tmp_path, gflops={"n2": 8.0, "n4": 8.1, "n6": 8.05}), "gflops")
     assert (kind, reason) == ("two-kinds", "two kinds: 3 of 9 stand apart: node-002, node-004, node-006")
