@@ -50,11 +50,12 @@ def test_main_only_imports_the_three_stages_each_under_its_tag(role: Path) -> No
 
 
 @each_role
-def test_it_says_what_it_needs_and_is_and_is_shown_on_hosts(role: Path) -> None:
+def test_it_says_what_it_needs_and_is_and_is_shown_on_hosts_or_in_guests(role: Path) -> None:
     assert packages.names(role / "files" / f"packages.{image.SYSTEM}.txt")
     readme = (role / "README.md").read_text()
     assert readme.startswith(f"# {role.name}\n")
-    assert (paths.repository() / "tests" / "roles" / f"test_{role.name}.py").exists()
+    shown = (paths.repository() / "tests" / folder / f"test_{role.name}.py" for folder in ("roles", "kernel"))
+    assert any(test.exists() for test in shown)
 
 
 @each_role
