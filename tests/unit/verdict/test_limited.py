@@ -90,13 +90,14 @@ def test_output_on_gpus_that_is_not_whole_is_an_error(case: str) -> None:
     assert _gpus(text_of(f"nvidia-smi/{case}")).value is Value.ERROR
 
 
-def _counters(seconds: float = 60.0, sent: int = 4000, **grown: int) -> str:
+def _counters(seconds: float = 60.0, sent: int = 4000, down_s: float | None = None, **grown: int) -> str:
     lines = []
     for at, share in ((100.0, 0), (100.0 + seconds, 1)):
         values = {"port_xmit_data": sent * share, "port_rcv_errors": 9 * share}
         values |= {name: 7 + count * share for name, count in grown.items()}
         about = {"host": NODE, "device": "mlx5_0", "port": 1, "ports": 1, "at_s": at, "values": values}
-        lines.append(seal({"schema": "rackwright/counters/1", "kind": "sample", **about}))
+        watched = {} if down_s is None else {"down_s": down_s * share}
+        lines.append(seal({"schema": "rackwright/counters/1", "kind": "sample", **about, **watched}))
     return "\n".join(lines) + "\n"
 
 
@@ -124,6 +125,14 @@ def test_each_limit_of_ports_sees_its_fault(limit: Limit) -> None:
 def test_the_same_growth_over_a_longer_time_is_no_fault() -> None:
     assert _ports(_counters(60, symbol_error=30)).value is Value.FAIL
     assert _ports(_counters(3600, symbol_error=30)).value is Value.PASS
+
+
+@pytest.mark.parametrize(("down_s", "value"), [(6.9, Value.PASS), (7.1, Value.FAIL)])
+def test_time_without_a_link_counts_and_not_how_often_it_went(down_s: float, value: Value) -> None:
+    assert _ports(_counters(link_downed=3)).value is Value.FAIL
+    found = _ports(_counters(down_s=down_s, link_downed=3))
+    assert found.value is value
+    assert value is Value.PASS or found.cause == "down of device mlx5_0 port 1 is 7.1 s"
 
 
 def test_ports_over_which_nothing_went_prove_nothing() -> None:
