@@ -181,6 +181,7 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
 def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> int:
     """Log in to HOST, or run COMMAND there, with the key it printed on its console and no other."""
+    _refuse_no_lab(spec)
     plan = open_cluster(spec).plan
     inventory = collect(plan, spec.resolve().parent, Wait(0, console.message))
     if host in inventory.absent:
@@ -200,3 +201,17 @@ def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> 
 
 
 lab_ssh.allow_interspersed_args = False  # as ssh: what follows the host is the command's
+
+
+def _refuse_no_lab(spec: Path) -> None:
+    """Without its lab a cluster's hosts would be looked for in the world outside, in AWS itself."""
+    places = naming.which(str(spec))
+    if places is None or not places.world.exists():
+        raise EnvironmentUnfit(
+            f"no lab of {spec} is up",
+            code="LAB034",
+            where=str(spec),
+            got="no such lab on this machine",
+            expected="one that `rackwright lab status` shows",
+            hint=f"make lab SPEC={spec}",
+        )

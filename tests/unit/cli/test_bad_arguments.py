@@ -77,6 +77,7 @@ CASES = [
     *of_spec("doctor"),
     *of_spec("lab", "up"),
     Case(("lab", "fault", "no-such", "node-001"), "", "no-such"),
+    Case(("lab", "ssh", "--format", "json", "--spec", LAB, "node-001"), LAB, "no such lab"),
     Case(("completion", "tcsh"), "rackwright completion"),
     *(Case((name, "--no-such-option"), f"rackwright {name}") for name in COMMANDS),
 ]
