@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 Output = TypeVar("Output")
 _ENDLESS = re.compile(r"[0-9]{60}")
+_SECRET = re.compile(
+    r"(\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)\w*)[\"']?\s*[=:]\s*\S.*", re.IGNORECASE
+)
+"""What stands after such a name to the end of the problem."""
 MOST_CHARACTERS = 16 * 2**20
 """Longer than any output of a tool here; what is longer is not read."""
 
@@ -61,9 +65,9 @@ def tolerant(read: Callable[[Output], Iterable[Reading]]) -> Callable[[Output], 
         try:
             readings = tuple(read(output))
         except Unread as unread:
-            return unread.parsed
+            return _redacted(unread.parsed)
         except Unreadable as error:
-            return Parsed(status=Completeness(error.kind), problem=error.problem)
+            return _redacted(Parsed(status=Completeness(error.kind), problem=error.problem))
         except OverflowError:
             return corrupt("a number is greater than any that is measured").parsed
         if not readings:
@@ -71,6 +75,11 @@ def tolerant(read: Callable[[Output], Iterable[Reading]]) -> Callable[[Output], 
         return Parsed(status=Completeness.COMPLETE, readings=readings)
 
     return parse
+
+
+def _redacted(parsed: Parsed) -> Parsed:
+    """Without values of an environment that was dumped into the output and is quoted as not understood."""
+    return parsed.model_copy(update={"problem": _SECRET.sub(r"\1=…", parsed.problem)})
 
 
 def whole(parts: Iterable[str]) -> str:

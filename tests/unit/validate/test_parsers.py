@@ -192,3 +192,11 @@ def test_endless_output_is_not_read(tool: Tool) -> None:
     parsed = parse(tool, "x" * (16 * 2**20 + 1))
     assert parsed.status is Completeness.CORRUPT
     assert ("a line of more than" if tool in LOGS else "longer than any output") in parsed.problem
+
+
+@pytest.mark.parametrize("tool", PARSERS)
+def test_no_secret_of_a_dumped_environment_comes_out_of_any_parser(tool: Tool) -> None:
+    case = next(case for case in COMPLETE if case.parent.name == tool)
+    for line in ("WANDB_API_KEY=0123456789abcdef\n", '{"AWS_SECRET_ACCESS_KEY": "0123456789abcdef"}\n'):
+        for text in (line + _text(case), _text(case) + line, line):
+            assert "0123456789abcdef" not in parse(tool, text).model_dump_json()
