@@ -10,6 +10,7 @@ import pytest
 
 from bootstrap import guest
 from rackwright.lab.netns import Namespace
+from rackwright.lab.places import NETNS
 from tests.kernel.guests import BRIDGES, OUTER, Guests
 from tests.kernel.machine import accelerator, missing_programs
 from tests.kernel.network import Network
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).parent
+_PREFIX = "rw-guests-"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,11 +39,19 @@ def _lacking() -> str:
     return ""
 
 
+def _remove_stale() -> None:
+    """Namespaces of runs that were killed; their guests ended with them."""
+    for left in NETNS.glob(f"{_PREFIX}*"):
+        if not Path("/proc", left.name.removeprefix(_PREFIX)).exists():
+            Network(Namespace(left.name), BRIDGES).remove()
+
+
 @pytest.fixture(scope="session")
 def _network() -> Iterator[Network]:
     if reason := _lacking():
         pytest.skip(reason)
-    network = Network(Namespace(f"rw-guests-{os.getpid()}"), BRIDGES)
+    _remove_stale()
+    network = Network(Namespace(f"{_PREFIX}{os.getpid()}"), BRIDGES)
     network.make(OUTER)
     try:
         yield network
