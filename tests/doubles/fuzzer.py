@@ -126,7 +126,10 @@ def _is_new(findings: Findings, tool: Tool, parsed: Parsed, text: str) -> bool:
 
 def shape(parsed: Parsed) -> str:
     """An answer without what differs from text to text."""
-    return f"{parsed.status}: " + re.sub(r"'[^']*'|\"[^\"]*\"|[\w.:-]*\d[\w.:-]*", "?", parsed.problem)[:60]
+    return (
+        f"{parsed.status}: "
+        + re.sub(r"'[^']*'|\"[^\"]*\"|[\w.:-]*\d[\w.:-]*", "?", parsed.problem[:200])[:60]
+    )
 
 
 def _garbage(chance: random.Random) -> str:

@@ -20,6 +20,8 @@ _SECRET = re.compile(
     r"(\w*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL)\w*)[\"']?\s*[=:]\s*\S.*", re.IGNORECASE
 )
 """What stands after such a name to the end of the problem."""
+_LONGEST_PROBLEM = 600
+"""Characters of what is quoted for a reader."""
 MOST_CHARACTERS = 16 * 2**20
 """Longer than any output of a tool here; what is longer is not read."""
 
@@ -79,7 +81,8 @@ def tolerant(read: Callable[[Output], Iterable[Reading]]) -> Callable[[Output], 
 
 def _redacted(parsed: Parsed) -> Parsed:
     """Without values of an environment that was dumped into the output and is quoted as not understood."""
-    return parsed.model_copy(update={"problem": _SECRET.sub(r"\1=…", parsed.problem)})
+    shown = parsed.problem[:_LONGEST_PROBLEM]
+    return parsed.model_copy(update={"problem": _SECRET.sub(r"\1=…", shown)})
 
 
 def whole(parts: Iterable[str]) -> str:

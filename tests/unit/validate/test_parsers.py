@@ -200,3 +200,9 @@ def test_no_secret_of_a_dumped_environment_comes_out_of_any_parser(tool: Tool) -
     for line in ("WANDB_API_KEY=0123456789abcdef\n", '{"AWS_SECRET_ACCESS_KEY": "0123456789abcdef"}\n'):
         for text in (line + _text(case), _text(case) + line, line):
             assert "0123456789abcdef" not in parse(tool, text).model_dump_json()
+
+
+@pytest.mark.parametrize("tool", [Tool.FIO, Tool.STRESS_NG])
+def test_what_is_quoted_of_an_output_is_short(tool: Tool) -> None:
+    line = "fio: no room left\n" if tool is Tool.FIO else "stress-ng: error: [1] no room left\n"
+    assert len(parse(tool, line * 10_000).problem) <= 600
