@@ -9,6 +9,7 @@ from rackwright.validate.model import Tool
 from rackwright.validate.parsers.sealing import seal
 from rackwright.verdict.codes import codes
 from rackwright.verdict.model import Reason, Value
+from tests.doubles.judging import named
 from tests.doubles.one_check import first, run_of, text_of, verdict
 
 NODE = "node-001"
@@ -90,6 +91,8 @@ def test_a_log_that_is_not_whole_or_not_understood_never_passes(case: str) -> No
 def test_silence_of_a_log_without_its_last_line_is_no_evidence_and_a_fault_in_it_is() -> None:
     harmless = BOOT + _xid(10, 43) + "\n"
     assert _reason(harmless).value is Value.ERROR
+    said = {one.cause for one in named(verdict(LOGS, {NODE: harmless}), NODE).reasons}
+    assert "its log has no last line: what it does not show may have been cut off" in said
     assert _reason(harmless + _xid(11, 79) + "\n").value is Value.FAIL
 
 
