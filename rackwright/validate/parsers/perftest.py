@@ -72,18 +72,21 @@ def _table(head: str, rows: list[str], said: dict[str, str | int | float]) -> It
         raise corrupt(f"columns {head[:100]!r} are not known here")
     if not rows:
         raise incomplete("no row was measured")
-    sizes = []
-    for row in rows:
-        words = row.split()
-        if not all(map(_NUMBER.fullmatch, words)):
-            raise corrupt(f"{row[:80]!r} is no row of the table")
-        values = [float(word) for word in words]
-        sizes.append(values[0])
-        yield from _bandwidth(values, bandwidth, said) if bandwidth else _latency(values, said)
-    if sizes != sorted(set(sizes)):
-        raise corrupt("sizes do not grow")
+    table = [_values(row) for row in rows]
+    sizes = [values[0] for values in table if values]
+    if sizes != sorted(set(sizes)) or not all(sizes):
+        raise corrupt("sizes do not grow, from the least that can be sent")
     if len({later / earlier for earlier, later in pairwise(sizes)}) > 1:
         raise incomplete("sizes do not grow by one factor: a row is missing")
+    for values in table:
+        yield from _bandwidth(values, bandwidth, said) if bandwidth else _latency(values, said)
+
+
+def _values(row: str) -> list[float]:
+    words = row.split()
+    if not all(map(_NUMBER.fullmatch, words)):
+        raise corrupt(f"{row[:80]!r} is no row of the table")
+    return [float(word) for word in words]
 
 
 def _bandwidth(
