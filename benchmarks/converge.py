@@ -68,7 +68,7 @@ def measure(hosts: int, folder: Path) -> None:
     spec, play = cluster(hosts, folder), playbook(folder)
     environment = os.environ | {"XDG_STATE_HOME": str(folder / "state")}
     subprocess.run([RACKWRIGHT, "plan", spec], env=environment, check=True, capture_output=True)
-    command = [RACKWRIGHT, "converge", spec, "--playbook", play, "-q"]
+    command: list[str | Path] = [RACKWRIGHT, "converge", spec, "--playbook", play, "-q"]
     run(command, environment)
     seconds, cpu_s = run(command, environment)
     each_ms = cpu_s / hosts / TASKS * 1e3

@@ -1,0 +1,94 @@
+"""`converge` killed or stopped after any task: nothing of it lives on, its lock is free, and it goes on.
+
+The hosts are local connections: the command, Ansible, its runners and our modules are the real ones.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from benchmarks.converge import TASKS, cluster, playbook
+from rackwright.converge.model import ConvergeReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = Path(sys.executable).with_name("rackwright")
+HOSTS = 2
+WITHIN_S = 300
+
+
+class Site(NamedTuple):
+    """A planned cluster of local hosts, its state and its command."""
+
+    state: Path
+    words: list[str]
+    environment: dict[str, str]
+
+    @property
+    def folder(self) -> Path:
+        return self.state / "rackwright" / "atlas" / "converge"
+
+    def events(self) -> int:
+        """Tasks that have ended in the run that goes on."""
+        file = self.folder / "events.jsonl.partial"
+        return file.read_bytes().count(b"\n") if file.exists() else 0
+
+    def runners(self) -> list[str]:
+        """Processes that name the folder of this converge."""
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if str(self.folder).encode() in entry.read_bytes():
+                    found.append(entry.parent.name)
+            except OSError:
+                continue
+        return found
+
+
+def _wait(condition: Callable[[], object], what: str) -> None:
+    until = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    spec, play = cluster(HOSTS, tmp_path), playbook(tmp_path)
+    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
+    subprocess.run([SCRIPT, "plan", spec], env=environment, check=True, capture_output=True)
+    words = [str(SCRIPT), "converge", str(spec), "--playbook", str(play), "--format", "json"]
+    return Site(tmp_path / "state", words, environment)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("after", [0, 1, HOSTS * TASKS // 2])
+def test_it_goes_on_wherever_it_was_cut_off(site: Site, after: int, number: signal.Signals) -> None:
+    with subprocess.Popen(
+        site.words, env=site.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as first:
+        _wait(lambda: site.runners() and site.events() >= after, "it did not come that far")
+        first.send_signal(number)
+        _, said = first.communicate(timeout=WITHIN_S)
+    assert first.returncode == (130 if number is signal.SIGINT else -number), said
+    assert "Traceback" not in said
+    _wait(lambda: not site.runners(), "a runner outlives its converge")
+    done = subprocess.run(
+        site.words, env=site.environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    report = ConvergeReport.model_validate_json(done.stdout)
+    assert {host.tasks.ok for host in report.hosts.values()} == {TASKS}
+    lines = (site.folder / "events.jsonl").read_text().splitlines()
+    assert len(lines) == HOSTS * TASKS
