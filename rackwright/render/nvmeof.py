@@ -18,6 +18,8 @@ def files(plan: Plan) -> Iterator[tuple[str, str]]:
     """Path below the rendered files, and text; no key is in one."""
     for slot, nics in plan.rdma.items():
         yield f"rdma/{slot}.json", canonical.dumps(nics)
+    for pool, scratch in plan.local_nvme.items():
+        yield f"local_nvme/{pool}.json", canonical.dumps(scratch)
     if plan.nvmeof is None:
         return
     for slot, target in plan.nvmeof.targets.items():

@@ -42,12 +42,12 @@ def _await_states(storage: Storage, *states: str) -> None:
 
 
 def _start_fio(storage: Storage) -> None:
-    run = f"systemd-run --quiet --unit=fio --property=Type=exec fio --filename={storage.device} {FIO}"
+    run = f"systemd-run --quiet --unit=verified --property=Type=exec fio --filename={storage.device} {FIO}"
     storage.guests.run(NODE, f"rm -f /run/fio.json; {run}")
 
 
 def _fio_runs(storage: Storage) -> bool:
-    return storage.guests.run(NODE, "systemctl is-active fio || true") == "active"
+    return storage.guests.run(NODE, "systemctl is-active verified || true") == "active"
 
 
 def _assert_fio_lost_nothing(storage: Storage) -> None:
@@ -101,7 +101,7 @@ def test_a_target_that_boots_under_io_and_then_both_ends_lose_nothing(storage: S
     storage.converge(HEAD, NODE)
     guests.run(NODE, "dd if=/dev/urandom of=/fast/r bs=1M count=8 conv=fsync status=none")
     before = guests.run(NODE, "sha256sum < /fast/r")
-    run = f"systemd-run --quiet --unit=fio --property=Type=exec fio --filename=/fast/io {FIO}"
+    run = f"systemd-run --quiet --unit=verified --property=Type=exec fio --filename=/fast/io {FIO}"
     guests.run(NODE, f"rm -f /run/fio.json; {run}")
     _reboot(storage, HEAD)
     assert _fio_runs(storage)

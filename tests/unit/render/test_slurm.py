@@ -186,7 +186,9 @@ def test_what_was_rendered_before_and_is_no_more_goes(tmp_path: Path) -> None:
     hybrid, lab = plan_of("hybrid"), plan_of("lab")
     assert {file.path for file in write_all(hybrid, tmp_path)} == {file.path for file in for_roles(hybrid)}
     assert (tmp_path / "slurm/main/gres.conf").exists()
-    write_all(lab.model_copy(update={"slurm": {"lab": lab.slurm["main"]}}), tmp_path)
+    now = lab.model_copy(update={"slurm": {"lab": lab.slurm["main"]}})
+    write_all(now, tmp_path)
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    assert found == {"hosts", *(f"slurm/lab/{name}" for name in render.files(lab.slurm["main"]))}
+    assert found == {file.path for file in for_roles(now)}
+    assert {f"slurm/lab/{name}" for name in render.files(lab.slurm["main"])} < found
     assert not (tmp_path / "slurm/main").exists()
