@@ -204,7 +204,7 @@ def test_a_longer_cut_is_the_reason_of_the_nodes_and_they_are_back_by_themselves
     assert whole.job(again)["Restarts"] == "1"
     assert whole.job(once)["JobState"] == "NODE_FAIL"
     assert all("State=DOWN" in whole.site.user(f"scontrol show node {name}") for name in CLOUD)
-    told = whole.validate(tmp_path, "cloud", code=3)
+    told = whole.validate(tmp_path, "cnode", code=3)
     assert {name: told[name]["verdict"] for name in ("cloud", *CLOUD)} == dict.fromkeys(
         ("cloud", *CLOUD), "ERROR"
     )
