@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.findings import Place
@@ -26,6 +27,12 @@ pytest_plugins = [
 ]
 
 _NOWHERE = Path("spec.yaml")
+
+# The same examples in every run, however busy the machine: a red test means a change, not a clock.
+settings.register_profile(
+    "house", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("house")
 
 
 def pytest_configure() -> None:
