@@ -12,19 +12,18 @@ from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
 from rackwright.converge.limit import chosen
 from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
-from rackwright.converge.reboots import BATCH_PERCENT, End, Rolling
+from rackwright.converge.reboots import BATCH_PERCENT, End, Result, Rolling, asked, exit_code
 from rackwright.converge.shards import SERVING
-from rackwright.errors import BAD, GOOD
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
 from rackwright.inventory.model import SlurmDuty
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from rackwright.canonical import Json
     from rackwright.cli.output import Console
-    from rackwright.converge.reboots import Result
     from rackwright.inventory.model import Inventory
     from rackwright.plan.model import Plan
 
@@ -59,7 +58,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     Roles note why a host waits, and reboot nothing. The first host goes alone, the others in batches,
     those that serve others last. A host is drained first; one with a job is left alone. It is given back
     when it has a new boot id, its services and its settings, and has registered with Slurm; one that does
-    not come back stays drained, and no further one is rebooted.
+    not come back stays drained, and no further one is rebooted. Exit code 1 where one did not come back, 3
+    where one could not be asked.
     """
     plan = open_cluster(spec).plan
     with lock.held(paths.converge(plan.cluster.name)):
@@ -70,9 +70,11 @@ def command(  # noqa: PLR0913 (one argument per option)
         ssh = Ssh(paths.inventory(plan.cluster.name) / "ssh_config")
         fleet = SshFleet(ssh)
         hosts = sorted(chosen(inventory, limit) & inventory.hosts.keys())
-        waiting = {host: reasons for host in hosts if (reasons := fleet.reasons(host))}
+        waiting, silent = asked(fleet, hosts)
         if not apply:
-            return _listed(console, waiting)
+            return _ended(
+                console, plan, {host: Result(End.WAITING, why) for host, why in waiting.items()} | silent
+            )
         rolling = Rolling(
             fleet=fleet,
             scheduler=SshSlurm(ssh, _controllers(inventory)),
@@ -82,7 +84,7 @@ def command(  # noqa: PLR0913 (one argument per option)
             batch_percent=batch,
             join_percent=join,
         )
-        return _ended(console, plan, rolling.run(waiting))
+        return _ended(console, plan, rolling.run(waiting) | silent)
 
 
 def _controllers(inventory: Inventory) -> dict[str, str]:
@@ -98,28 +100,26 @@ def _controllers(inventory: Inventory) -> dict[str, str]:
     }
 
 
-def _listed(console: Console, waiting: Mapping[str, Collection[str]]) -> int:
-    hosts = {host: {"end": "waiting", "reasons": list(reasons)} for host, reasons in waiting.items()}
-    lines = [f"{host}: {'; '.join(reasons)}" for host, reasons in waiting.items()]
-    console.result(
-        {"schema": "rackwright/reboot/1", "hosts": hosts}, "\n".join(lines) or "no host waits for a reboot"
-    )
-    return GOOD
-
-
 def _ended(console: Console, plan: Plan, results: Mapping[str, Result]) -> int:
-    hosts = {
+    hosts: dict[str, Json] = {
         host: {
             "end": one.end.value,
             "reasons": list(one.reasons),
             "message": one.message,
             "seconds": round(one.seconds, 1),
         }
-        for host, one in results.items()
+        for host, one in sorted(results.items())
     }
-    lines = [
-        f"{host}: {one.end}" + (f": {one.message}" if one.message else "") for host, one in results.items()
-    ]
-    document = {"schema": "rackwright/reboot/1", "cluster": plan.cluster.name, "hosts": hosts}
+    lines = [_line(host, one) for host, one in sorted(results.items())]
+    document: dict[str, Json] = {
+        "schema": "rackwright/reboot/1",
+        "cluster": plan.cluster.name,
+        "hosts": hosts,
+    }
     console.result(document, "\n".join(lines) or "no host waits for a reboot")
-    return BAD if any(one.end in (End.FAILED, End.UNTOUCHED) for one in results.values()) else GOOD
+    return exit_code(results)
+
+
+def _line(host: str, one: Result) -> str:
+    said = one.message or "; ".join(one.reasons)
+    return f"{host}: {one.end}: {said}" if said else f"{host}: {one.end}"

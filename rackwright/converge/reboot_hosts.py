@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.errors import SubjectFailed
+from rackwright.errors import Failure, Incomplete, SubjectFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,12 +75,13 @@ class SshFleet:
         """Why it waits for a reboot.
 
         Raises:
-            SubjectFailed: it cannot be asked.
+            Incomplete: it cannot be asked.
         """
         status, said = self.ssh.run(host, f"grep -rhs . {NOTES}; true")
         if status != 0:
-            raise SubjectFailed(
-                "a host cannot be asked whether it waits for a reboot",
+            raise Incomplete(
+                "it cannot be asked whether it waits for a reboot",
+                code="RBT001",
                 where=host,
                 got="no answer over ssh",
                 hint="see `rackwright converge`, which names hosts that are not reached",
@@ -147,10 +148,8 @@ class SshSlurm:
             return ""
         status, said = self.ssh.run(self.controllers[host], command)
         if status != 0:
-            raise SubjectFailed(
-                "Slurm did not do what a reboot needs",
-                where=f"{host}: {command.partition(' ')[0]} on {self.controllers[host]}",
-                got="no answer" if status == _NO_CONNECTION else f"exit status {status}",
-                hint="see that slurmctld runs; nothing was rebooted without its word",
-            )
+            got = "no answer" if status == _NO_CONNECTION else f"exit status {status}"
+            cause = f"{command.partition(' ')[0]} on {self.controllers[host]}: {got}"
+            hint = "see that slurmctld runs; nothing was rebooted without its word"
+            raise SubjectFailed([Failure(host, "RBT002", cause, hint)])
         return said

@@ -14,8 +14,10 @@ from enum import StrEnum
 from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
+from rackwright.errors import BAD, GOOD, INCOMPLETE, Incomplete, SubjectFailed, worst
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwright.catalogue.model import Reboot
 
@@ -28,6 +30,7 @@ POLL_S = 2.0
 class End(StrEnum):
     """What became of a host."""
 
+    WAITING = "waiting"
     REBOOTED = "rebooted"
     HELD = "held"
     """A job runs on it: it was not touched."""
@@ -35,6 +38,8 @@ class End(StrEnum):
     """It was to be rebooted, and is not as it should be: it stays drained."""
     UNTOUCHED = "untouched"
     """Its turn did not come: a host before it failed."""
+    UNREACHED = "unreached"
+    """It could not be asked whether it waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,11 @@ class Rolling:
             return self._told(host, Result(End.HELD, reasons, str(held)))
         except _Failed as failed:
             return self._told(host, Result(End.FAILED, reasons, str(failed)))
+        except SubjectFailed as refused:
+            causes = "; ".join(one.cause for one in refused.failures)
+            return self._told(host, Result(End.FAILED, reasons, causes))
+        except Incomplete as silent:
+            return self._told(host, Result(End.FAILED, reasons, f"{silent.message}: {silent.got}"))
         return self._told(host, Result(End.REBOOTED, reasons, seconds=self.clock.now() - started))
 
     def _told(self, host: str, result: Result) -> Result:
@@ -251,3 +261,23 @@ def batches(waiting: Mapping[str, object], last: frozenset[str], percent: int) -
         yield plain[:1]
     yield from (plain[start : start + size] for start in range(1, len(plain), size))
     yield from ([host] for host in sorted(waiting.keys() & last))
+
+
+def asked(fleet: Fleet, hosts: Iterable[str]) -> tuple[dict[str, tuple[str, ...]], dict[str, Result]]:
+    """Host → why it waits, of those that do; and host → that it cannot be asked."""
+    waiting: dict[str, tuple[str, ...]] = {}
+    silent: dict[str, Result] = {}
+    for host in hosts:
+        try:
+            waiting[host] = fleet.reasons(host)
+        except Incomplete as error:
+            silent[host] = Result(End.UNREACHED, (), f"{error.message}: {error.got}")
+    return {host: reasons for host, reasons in waiting.items() if reasons}, silent
+
+
+_CODES = {End.FAILED: BAD, End.UNTOUCHED: BAD, End.UNREACHED: INCOMPLETE}
+
+
+def exit_code(results: Mapping[str, Result]) -> int:
+    """Of the whole: 1 where a host did not come back, else 3 where one could not be asked."""
+    return worst(_CODES.get(one.end, GOOD) for one in results.values())

@@ -43,7 +43,10 @@ def tracing(tmp_path: Path) -> Iterator[Chrome]:
 
 def _tasks(chrome: Chrome) -> list[float]:
     """Processor seconds of each task so far."""
-    events = [json.loads(entry["message"])["message"] for entry in chrome.get_log("performance")]
+    events = [
+        json.loads(entry["message"])["message"]
+        for entry in chrome.execute("getLog", {"type": "performance"})["value"]
+    ]
     traced = [one["params"] for one in events if one["method"] == "Tracing.dataCollected"]
     return [one["tdur"] / 1e6 for one in traced if str(one.get("name")).endswith("RunTask") and "tdur" in one]
 

@@ -1,0 +1,99 @@
+"""What hosts and Slurm are asked over ssh for a reboot, and what is said where they do not answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rackwright.catalogue.model import Reboot
+from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
+from rackwright.converge.reboots import End, Result, Rolling, asked, exit_code
+from rackwright.errors import Incomplete, SubjectFailed
+
+
+@dataclass(frozen=True)
+class Said(Ssh):
+    """Answers by a word of the command; what is not in them is not answered."""
+
+    answers: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def run(self, host: str, command: str) -> tuple[int, str]:
+        del host
+        return next((answer for word, answer in self.answers.items() if word in command), (255, ""))
+
+
+def answering(**answers: tuple[int, str]) -> Said:
+    return Said(Path("ssh_config"), dict(answers))
+
+
+def test_reasons_are_the_lines_of_its_notes() -> None:
+    fleet = SshFleet(answering(grep=(0, "kernel_tuning: cmdline iommu=pt\nbase: a new kernel\n")))
+    assert fleet.reasons("node-001") == ("kernel_tuning: cmdline iommu=pt", "base: a new kernel")
+
+
+def test_host_that_does_not_answer_is_not_one_that_does_not_wait() -> None:
+    with pytest.raises(Incomplete) as raised:
+        SshFleet(answering()).reasons("node-001")
+    assert (raised.value.where, raised.value.got) == ("node-001", "no answer over ssh")
+
+
+def test_slurm_that_refuses_is_named_with_its_controller() -> None:
+    slurm = SshSlurm(answering(scontrol=(1, "")), {"node-001": "head-001"})
+    with pytest.raises(SubjectFailed) as raised:
+        slurm.drain("node-001", "rackwright reboot: a new kernel")
+    [failure] = raised.value.failures
+    assert (failure.subject, failure.cause) == ("node-001", "scontrol on head-001: exit status 1")
+
+
+def test_host_in_no_slurm_is_drained_by_nobody() -> None:
+    slurm = SshSlurm(answering(), {})
+    slurm.drain("store-001", "rackwright reboot: a new kernel")
+    assert (slurm.drained_for("store-001"), slurm.jobs("store-001")) == (None, ())
+    assert slurm.registered("store-001")
+
+
+def test_host_whose_slurm_is_silent_is_failed_and_not_rebooted() -> None:
+    """And is an end like another: the answer about the other hosts is not lost."""
+    silent = answering()
+    rolling = Rolling(
+        fleet=SshFleet(answering(boot_id=(0, "old"))),
+        scheduler=SshSlurm(silent, {"node-001": "head-001"}),
+        patience={"node-001": Reboot(within_s=60, least_s=1)},
+        last=frozenset(),
+        tell=lambda _: None,
+    )
+    ended = rolling.run({"node-001": ("a new kernel",)})
+    assert ended["node-001"].end is End.FAILED
+    assert ended["node-001"].message == "sinfo on head-001: no answer"
+
+
+@dataclass(frozen=True)
+class OneIsSilent(Ssh):
+    """All wait but node-003; node-002 is dead."""
+
+    def run(self, host: str, command: str) -> tuple[int, str]:
+        del command
+        return {"node-002": (255, ""), "node-003": (0, "")}.get(host, (0, "a new kernel\n"))
+
+
+def test_dead_host_hides_no_other_one() -> None:
+    waiting, silent = asked(SshFleet(OneIsSilent(Path("ssh_config"))), ["node-001", "node-002", "node-003"])
+    assert waiting == {"node-001": ("a new kernel",)}
+    assert silent.keys() == {"node-002"}
+    assert silent["node-002"].end is End.UNREACHED
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [
+        ((), 0),
+        ((End.WAITING, End.HELD), 0),
+        ((End.REBOOTED, End.UNREACHED), 3),
+        ((End.UNREACHED, End.FAILED), 1),
+        ((End.REBOOTED, End.UNTOUCHED), 1),
+    ],
+)
+def test_exit_code_is_that_of_the_gravest_end(ends: tuple[End, ...], code: int) -> None:
+    assert exit_code({f"node-{index}": Result(end, ()) for index, end in enumerate(ends)}) == code
