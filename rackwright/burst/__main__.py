@@ -62,7 +62,7 @@ def worker(plan: Plan, setting: model.Setting, places: Places) -> Worker:
     if times is None:
         raise TypeError(setting.scheduler)
     roles = Configurer(plan, setting, places)
-    roles.lay_hosts_file()
+    roles.lay_files()
     return Worker(Slurm(), list(pools(plan, setting)), roles, partial(keys, plan), times)
 
 

@@ -19,7 +19,7 @@ from rackwright.inventory.build import build, expected
 from rackwright.inventory.console import NO_BLOCK
 from rackwright.inventory.keys import Fault, Judged
 from rackwright.plan.observed import Observed, ObservedSlot
-from rackwright.render.boot import HOSTS, all_slots, hosts_file
+from rackwright.render import host_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,10 +66,10 @@ class Configurer:
     _runs: list[_Run] = field(default_factory=list)
     _begun: int = 0
 
-    def lay_hosts_file(self) -> None:
-        """Names and addresses of all hosts, which the roles lay."""
-        text = hosts_file(self.plan.cluster.domain, all_slots(self.plan))
-        canonical.write_atomic(self.places.work / HOSTS, text)
+    def lay_files(self) -> None:
+        """What the roles of an instance lay: names of all hosts, settings of its kernel, its storage."""
+        for path, text in host_files.files(self.plan):
+            canonical.write_atomic(self.places.work / path, text)
 
     @property
     def at_work(self) -> set[str]:

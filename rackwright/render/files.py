@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.load import load
-from rackwright.render import boot, nvmeof, slurm, slurm_links, tuning
+from rackwright.render import boot, host_files, slurm, slurm_links
 from rackwright.render.fabric import kept, opensm
 from rackwright.render.slurm_keys import FILES, refuse_strange_keys
 
@@ -24,8 +24,6 @@ SLURM = "slurm"
 """Folder of the schedulers' files: ``slurm/main/slurm.conf``."""
 SUBNETS = "subnet_manager"
 """Folder of the subnet managers' files: ``subnet_manager/mgmt-001/compute/opensm.conf``."""
-TUNING = "tuning"
-"""Folder of what sets the kernels of each pool's hosts: ``tuning/h100/sysctl.conf``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,8 @@ def for_roles(
     Raises:
         RenderedInvalid: a file has a key that its release of Slurm does not know.
     """
-    yield RenderedFile(boot.HOSTS, boot.hosts_file(plan.cluster.domain, boot.all_slots(plan), launched))
+    for path, text in host_files.files(plan, launched):
+        yield RenderedFile(path, text)
     releases = load().slurm if plan.slurm else {}
     for name, scheduler in plan.slurm.items():
         for path, content in slurm.files(scheduler).items():
@@ -77,11 +76,6 @@ def for_roles(
             yield RenderedFile(f"{SLURM}/{name}/{slurm_links.NAME}", links)
     for path, text in opensm.of_hosts(plan, found or {}):
         yield RenderedFile(f"{SUBNETS}/{path}", text)
-    for name, pool in plan.pools.items():
-        for path, content in tuning.files(pool).items():
-            yield RenderedFile(f"{TUNING}/{name}/{path}", content)
-    for path, text in nvmeof.files(plan):
-        yield RenderedFile(path, text)
 
 
 def write_all(plan: Plan, folder: Path, launched: Mapping[str, str] | None = None) -> list[RenderedFile]:
