@@ -1,4 +1,7 @@
-"""`make lab`, past its set-up: cut off by Ctrl-C in every stage, it goes on, and no host boots twice."""
+"""`make lab`, past its set-up: cut off by Ctrl-C in every stage, it goes on, and no host boots twice.
+
+And what it builds where nothing is said: a hall and a zone, of which Slurm launches a node on demand.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright import paths
-from tests.hosts.lab import WITHIN_S
+from rackwright.lab import parts
+from tests.hosts.lab import WITHIN_S, Lab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.hosts.fixtures import MakeLab
-    from tests.hosts.lab import Lab
 
 CUTS_S = {"lab up": 0.2, "plan": 0.2, "up": 1.5, "inventory": 0.2, "converge": 8, "validate": 8}
 """Stage → seconds after its first line; one that has ended by then is cut in a later one."""
@@ -84,3 +88,37 @@ def test_make_lab_goes_on_wherever_it_was_cut_off(fresh: Lab) -> None:
     assert "verified, nothing was missing" in again
     assert "no changes" in again
     assert "changed=0" in again
+
+
+@pytest.fixture
+def default(tmp_path: Path, ranges: Iterator[str], can_hold_a_lab: None) -> Iterator[Lab]:
+    """The Makefile's own example, under another name and in another range."""
+    del can_hold_a_lab
+    prefix, clusters = next(ranges), paths.repository() / "clusters"
+    name, folder = f"lab-made-{prefix.rpartition('.')[2]}", tmp_path / "clusters"
+    (folder / "assets").mkdir(parents=True)
+    for file in ("lab-hybrid.yaml", "assets/lab-hybrid.csv"):
+        (folder / file).write_text((clusters / file).read_text().replace("10.78.", f"{prefix}."))
+    spec = folder / "lab-hybrid.yaml"
+    spec.write_text(spec.read_text().replace("name: lab-hybrid,", f"name: {name},"))
+    lab = Lab(name, spec, prefix, tmp_path / "state")
+    yield lab
+    lab.down()
+    for settings in (paths.repository() / "stacks").glob(f"*/Pulumi.{name}-*.yaml"):
+        settings.unlink()
+    shutil.rmtree(paths.repository() / "runs" / name, ignore_errors=True)
+    assert parts.find(lab.places) == []
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+def test_two_sites_are_proven_and_a_second_run_changes_nothing(default: Lab) -> None:
+    said = _done(default)
+    assert "PASS    2 sites: cloud, hall" in said
+    assert "PASS    1 link: wan" in said
+    assert "PASS    5 nodes: cnode-001, cnode-002, node-001, node-002, node-003" in said
+    again = _done(default)
+    assert "verified, nothing was missing" in again
+    assert "no changes" in again
+    assert "changed=0" in again
+    assert "PASS    2 sites: cloud, hall" in again
