@@ -56,6 +56,7 @@ def reboot(guests: Guests) -> None:
     wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
     guests.await_login(NODE)
     assert guests.boot_id(NODE) != before
+    guests.run(NODE, "systemctl is-system-running --wait || true")
 
 
 def states(guests: Guests) -> dict[str, str]:
