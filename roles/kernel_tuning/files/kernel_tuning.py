@@ -5,9 +5,9 @@
     kernel_tuning.py check [JSON]    the same, and change nothing
     kernel_tuning.py report          what is live, waits for a reboot, or is not in this kernel
 
-The settings are in /etc/rackwright/kernel-tuning.json, or given as JSON. What was there before is kept until
-the next boot, so that a setting that is wanted no more goes back. Files in /etc are laid by the role; boot
-loader and initramfs are renewed here, where those files changed.
+The settings are in /etc/rackwright/kernel-tuning.json, or given as JSON. What was there before is kept, so
+that a setting that is wanted no more goes back. Files in /etc are laid by the role; boot loader and initramfs
+are renewed here, where those files changed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SYS, PROC = Path("/sys"), Path("/proc")
 WANTED = Path("/etc/rackwright/kernel-tuning.json")
-BEFORE = Path("/run/rackwright/kernel-tuning-before.json")
-"""Path → what was in it before we wrote to it; gone after a boot, as our writing is."""
+BEFORE = Path("/var/lib/rackwright/kernel-tuning-before.json")
+"""Path → what was in it before we first wrote to it, and the boot in which that was noted."""
+BOOT_ID = PROC / "sys/kernel/random/boot_id"
 BUILT = Path("/var/lib/rackwright/kernel-tuning.json")
 """What boot loader and initramfs were made from, and the words that we put on the command line."""
 REASONS = Path("/run/rackwright/reboot/kernel_tuning")
@@ -38,7 +40,6 @@ BOOT_FILES = {
 }
 LIVE, REBOOT, MISSING, REFUSED = "live", "reboot", "missing", "refused"
 PAGES_KIB = {"2M": 2048, "1G": 1 << 20}
-SYS, PROC = Path("/sys"), Path("/proc")
 
 
 Settings = dict[str, Any]
@@ -134,6 +135,19 @@ def remember(path: Path, note: object) -> None:
     new = path.with_suffix(".new")
     new.write_text(json.dumps(note, sort_keys=True))
     new.replace(path)
+
+
+def noted_before() -> dict[str, str]:
+    """Path → its value without us.
+
+    A file of ours sets sysctls again at each boot, before us: theirs outlive it. All else is the kernel's
+    own after a boot, and an interrupt's number may be another device's.
+    """
+    note = remembered(BEFORE)
+    values: dict[str, str] = note.get("values", {})
+    if note.get("boot") == read(BOOT_ID):
+        return values
+    return {path: value for path, value in values.items() if Path(path).is_relative_to(PROC / "sys")}
 
 
 def sysctls(host: Host, settings: Settings) -> None:
@@ -375,7 +389,7 @@ def said(*command: str) -> str:
 def converge(plan: dict[str, Any], *, dry: bool) -> Host:
     """Set all that can be set now."""
     settings, rails = plan.get("settings", {}), plan.get("rails", [])
-    host = Host(dry, remembered(BEFORE))
+    host = Host(dry, noted_before())
     built = remembered(BUILT)
     at_boot(host, wanted=bool(settings))
     limits(host, settings)
@@ -389,7 +403,7 @@ def converge(plan: dict[str, Any], *, dry: bool) -> Host:
     ours = command_line(host, settings.get("words", []), built.get("words", []))
     made = boot(host, built)
     if not dry:
-        remember(BEFORE, host.before)
+        remember(BEFORE, {"boot": read(BOOT_ID), "values": host.before})
         remember(BUILT, {"made": made, "words": ours})
         note_reasons(host)
     return host

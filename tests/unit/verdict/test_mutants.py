@@ -271,3 +271,4 @@ def test_what_became_of_all_mutants(capsys: pytest.CaptureFixture[str]) -> None:
             print(f"  {kind:<28} {TALLY.made[kind]:6,} made {killed:6,} killed {TALLY.alike[kind]:6,} alike")  # noqa: T201 (as above)
         for reason, count in TALLY.reasons.most_common():
             print(f"  alike {count:6,}: {reason}")  # noqa: T201 (as above)
+    assert TALLY.reasons.total() == TALLY.alike.total(), "each that means the same has its reason"

@@ -1,0 +1,71 @@
+"""What the program of role kernel_tuning gives back of what was there before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from rackwright import paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+FILES = paths.repository() / "roles" / "kernel_tuning" / "files"
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """kernel_tuning.py as a module, on a host whose /proc is a folder."""
+    monkeypatch.syspath_prepend(str(FILES))
+    import kernel_tuning as loaded  # type: ignore[import-not-found]  # noqa: PLC0415 (a program of a host)
+
+    module: ModuleType = loaded
+    proc = tmp_path / "proc"
+    (proc / "sys" / "vm").mkdir(parents=True)
+    (proc / "irq" / "41").mkdir(parents=True)
+    monkeypatch.setattr(module, "PROC", proc)
+    monkeypatch.setattr(module, "BEFORE", tmp_path / "before.json")
+    monkeypatch.setattr(module, "BOOT_ID", tmp_path / "boot_id")
+    return module
+
+
+def converged(program: ModuleType, wanted: dict[Path, str]) -> None:
+    host = program.Host(dry=False, before=program.noted_before())
+    for path, value in wanted.items():
+        host.bring(path.name, path, value)
+    host.give_back()
+    program.remember(program.BEFORE, {"boot": program.read(program.BOOT_ID), "values": host.before})
+
+
+def test_a_setting_that_is_wanted_no_more_is_as_it_was_before(program: ModuleType) -> None:
+    program.BOOT_ID.write_text("one")
+    swappiness = program.PROC / "sys" / "vm" / "swappiness"
+    swappiness.write_text("60")
+    converged(program, {swappiness: "7"})
+    converged(program, {})
+    assert swappiness.read_text() == "60"
+
+
+def test_a_sysctl_that_a_file_has_set_again_at_a_boot_is_given_back_too(program: ModuleType) -> None:
+    program.BOOT_ID.write_text("one")
+    swappiness = program.PROC / "sys" / "vm" / "swappiness"
+    swappiness.write_text("60")
+    converged(program, {swappiness: "7"})
+    program.BOOT_ID.write_text("two")  # and systemd-sysctl has set it before us
+    converged(program, {swappiness: "7"})
+    converged(program, {})
+    assert swappiness.read_text() == "60"
+
+
+def test_an_interrupt_of_an_earlier_boot_is_left_alone(program: ModuleType) -> None:
+    """Its number may be another device's now."""
+    program.BOOT_ID.write_text("one")
+    affinity = program.PROC / "irq" / "41" / "smp_affinity_list"
+    affinity.write_text("0-1")
+    converged(program, {affinity: "0"})
+    program.BOOT_ID.write_text("two")
+    affinity.write_text("5")
+    converged(program, {})
+    assert affinity.read_text() == "5"
