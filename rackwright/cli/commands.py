@@ -24,7 +24,7 @@ COMMANDS = {
     "preview": Entry("rackwright.cli.preview", "What `up` would do to the hosts as they are now."),
     "up": Entry("rackwright.cli.up", "Bring up what is planned, stack by stack."),
     "refresh": Entry("rackwright.cli.refresh", "Read what is there into the engine's state."),
-    "destroy": Entry("rackwright.cli.destroy", "Forget hosts of halls, which stay on; end what is in clouds."),
+    "destroy": Entry("rackwright.cli.destroy", "Forget hosts of halls, which stay on; end those of clouds."),
     "inventory": Entry("rackwright.cli.inventory", "Ansible inventory, with the host keys read on consoles."),
     "converge": Entry("rackwright.cli.converge", "The hosts' software: controllers first, then all racks."),
     "reboot": Entry("rackwright.cli.reboot", "Hosts that wait for a reboot; with --apply, one by one."),
