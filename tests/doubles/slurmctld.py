@@ -115,6 +115,8 @@ class Slurmctld:
         self.run("runuser", "-u", "slurm", "--", "slurmctld")
         deadline = time.monotonic() + _STARTS_SECONDS
         while "UP" not in self.run("sh", "-c", "scontrol ping || true"):
+            # Nobody waits for its children there: one that has ended is a zombie.
+            assert self.run("sh", "-c", "pgrep --exact --runstates D,R,S slurmctld || true"), self.log()
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.1)
         return self.log()
