@@ -84,10 +84,6 @@ def test_make_lab_goes_on_wherever_it_was_cut_off(fresh: Lab) -> None:
     consoles = {name: (fresh.places.state / "console" / f"{name}.log") for name in fresh.states()}
     boots = {name: log.read_text(errors="replace").count(_KEYS) for name, log in consoles.items()}
     assert boots == {"head-001": 1, "node-001": 1, "node-002": 1}
-    again = _done(fresh)
-    assert "verified, nothing was missing" in again
-    assert "no changes" in again
-    assert "changed=0" in again
 
 
 @pytest.fixture
