@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import PortGroup
 from rackwright.checks.pools import lost_pools
-from rackwright.checks.registry import Breach, rule
+from rackwright.checks.registry import Breach, plan_rule, rule
 from rackwright.findings import Level, SpecPath
 from rackwright.plan.wiring import port_group
-from rackwright.spec.fabrics import Efa, FatTree, InfiniBand, rate_gbps
+from rackwright.spec.fabrics import Efa, Ethernet, FatTree, InfiniBand, rate_gbps
 from rackwright.spec.pools import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.checks.registry import SpecSubject
-    from rackwright.spec.fabrics import Ethernet
+    from rackwright.checks.registry import PlanSubject, SpecSubject
 
 
 @rule(
@@ -72,6 +71,30 @@ def opensm_has_a_host(subject: SpecSubject) -> Iterator[Breach]:
             )
 
 
+@plan_rule(
+    "IB002",
+    remedy="add the GUIDs of its ports as manager to `hca_guids` of its asset row, by name of the subnet",
+    source="opensm(8), --guid: without one opensm takes the first port that is up, of whichever subnet",
+)
+def a_manager_of_several_subnets_knows_its_ports(subject: PlanSubject) -> Iterator[Breach]:
+    """A delivered host that manages several subnets is told which of its ports is in which."""
+    subnets: dict[str, list[tuple[str, bool]]] = {}
+    for name, subnet in subject.plan.subnets.items():
+        for manager in subnet.managers:
+            subnets.setdefault(manager.slot, []).append((name, manager.guid is not None))
+    for pool_name, pool in subject.plan.pools.items():
+        for slot in pool.slots.values():
+            managed = subnets.get(slot.name, [])
+            untold = [name for name, told in managed if not told]
+            if slot.asset is not None and len(managed) > 1 and untold:
+                yield Breach(
+                    SpecPath() / "pools" / pool_name,
+                    f"{slot.name} cannot tell which of its ports is in {', '.join(untold)}",
+                    got=f"{len(managed) - len(untold)} GUIDs of its ports as manager",
+                    expected=f"{len(managed)}, one for each of {', '.join(name for name, _ in managed)}",
+                )
+
+
 @rule(
     "FAB002",
     level=Level.WARNING,
@@ -113,3 +136,24 @@ def pools_are_not_called_as_switches_are(subject: SpecSubject) -> Iterator[Breac
                     got=name,
                     expected="a name that does not begin with a fabric's and end with a tier's",
                 )
+
+
+@rule(
+    "FAB009",
+    remedy="name a system that its switches run, or take `switches` away",
+    source="the catalogue's entry of the switch, `systems`",
+)
+def switches_run_the_system_that_they_are_configured_for(subject: SpecSubject) -> Iterator[Breach]:
+    """The switches of an Ethernet fat tree run the system that `switches.os` names."""
+    for name, fabric in subject.spec.fabrics.items():
+        if not isinstance(fabric, Ethernet) or fabric.switches is None:
+            continue
+        tree = fabric.topology if isinstance(fabric.topology, FatTree) else None
+        entry = subject.catalogue.switches.get(tree.switch) if tree else None
+        if entry is not None and fabric.switches.os not in (entry.systems or ()):
+            yield Breach(
+                SpecPath() / "fabrics" / name / "switches" / "os",
+                f"nobody states that the {entry.title} runs {fabric.switches.os}",
+                got=fabric.switches.os,
+                expected=" or ".join(entry.systems) if entry.systems else f"nothing is known of {entry.name}",
+            )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright.catalogue.model import InterfaceType
 from rackwright.plan.nics import NicPlan
+from rackwright.spec.assets import Asset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +94,23 @@ def with_public_addresses(site: str) -> Callable[[Plan], Plan]:
 
 
 FIRST = nic(0, 0, InterfaceType.INTERFACE)
+
+
+def delivered(pool: str, slot: str, *guids: str) -> Callable[[Plan], Plan]:
+    """A slot whose machine is there, with the GUIDs that its asset row tells."""
+    asset = Asset(serial="1", bmc_mac="02:00:00:00:00:01", boot_mac="02:00:00:00:00:02", hca_guids=guids)
+
+    def spoil(plan: Plan) -> Plan:
+        slots = plan.pools[pool].slots
+        changed = slots[slot].model_copy(update={"asset": asset})
+        here = plan.pools[pool].model_copy(update={"slots": {**slots, slot: changed}})
+        return plan.model_copy(update={"pools": {**plan.pools, pool: here}})
+
+    return spoil
+
+
 SPOILED = [
+    Spoiled("IB002", "pools.mgmt", "onprem-dgx-h100", delivered("mgmt", "mgmt-001")),
     Spoiled(
         "EFA004",
         "pools.p5.platform",

@@ -59,6 +59,10 @@ for one in $hosts; do
 done
 heard() { for one in $hosts; do within "$one" lldpctl -f keyvalue; done | grep -c chassis.name; }
 for _ in $(seq 300); do test "$(heard)" -ge "$4" && break; sleep 1; done
+if test "$(heard)" -lt "$4"; then
+    for one in $hosts; do echo "--- $one"; within "$one" ip -br link; tail -n 40 "$folder/$one/log"; done >&2
+    exit 1
+fi
 for one in $hosts; do echo "=== $one"; within "$one" lldpctl -f json; done
 """
 NAMESPACES = ("unshare", "--mount", "--uts", "--net", "--ipc", "--pid", "--fork", "--kill-child")

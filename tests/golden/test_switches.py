@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 WRITERS = {"cumulus": (nvue.write, "yaml"), "sonic": (sonic.write, "json")}
 
 
+@pytest.mark.parametrize("attach", ["rail", "dual-tor"])
 @pytest.mark.parametrize("system", WRITERS)
 def test_a_leaf_and_a_spine(
     make_loaded: Callable[..., LoadedSpec],
     catalogue: Catalogue,
     golden: Callable[[str, str], None],
     system: str,
+    attach: str,
 ) -> None:
-    """Two nodes of two NICs: cages that are split in two, one rail a leaf, two uplinks each."""
-    values = superpod.values(2, unit_nodes=2, switch="sn5600-2x400")
+    """Two nodes of two NICs: cages that are split in two; one rail a leaf, or all of both leaves."""
+    values = superpod.values(2, unit_nodes=2, switch="sn5600-2x400", attach=attach)
     values["pools"]["gpu"]["fabrics"] = {"compute": {"nics": 2}}
     values["fabrics"]["compute"] = {
         "kind": "ethernet",
@@ -40,5 +42,6 @@ def test_a_leaf_and_a_spine(
     write, ending = WRITERS[system]
     made = {one.name: write(one) for one in switches(plan, "compute")}
     assert list(made) == ["compute-leaf-001", "compute-leaf-002", "compute-spine-001"]
+    folder = f"switches/{system}" if attach == "rail" else f"switches/{system}/{attach}"
     for name in ("compute-leaf-001", "compute-spine-001"):
-        golden(f"switches/{system}/{name}.{ending}", made[name])
+        golden(f"{folder}/{name}.{ending}", made[name])

@@ -30,8 +30,21 @@ FIRST_VLAN, FIRST_VNI = 101, 10_101
 """Of the first rail."""
 TUNNEL_BYTES = 50
 """Ethernet, IPv4, UDP and VXLAN heads (RFC 7348)."""
+PREFERRED, DEFAULT_PREFERENCE = 50_000, 32_767
+"""Of a leaf to forward floods to a segment: the first of a pair is asked to (RFC 8584; FRR's default)."""
 _QUARTERS = {LEAF: 0, SPINE: 1, CORE: 2}
 _PLANE_ASNS, _LEAF_ASNS, _POD_ASNS = 1_000_000, 100_000, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A NIC's bond to two leaves: an Ethernet segment (RFC 7432), the same on both."""
+
+    number: int
+    """Unique on each of the two, from 1."""
+    mac: str
+    """LACP system of the pair, and what makes the segment's identifier unique."""
+    preference: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,8 @@ class Port:
     neighbour_port: str
     rail: int | None
     """Of the NIC on it, from 1; None towards another switch."""
+    segment: Segment | None = None
+    """That it is the leaf's link of; None of a NIC with one leaf."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +90,11 @@ class Switch:
     def links(self) -> list[Port]:
         """Ports towards other switches."""
         return [port for port in self.ports if port.rail is None]
+
+    @property
+    def bonded(self) -> list[tuple[Port, Segment]]:
+        """Ports of NICs that have another link to the leaf beside this one."""
+        return [(port, port.segment) for port in self.ports if port.segment is not None]
 
 
 def switches(plan: Plan, fabric: str) -> list[Switch]:
@@ -137,12 +157,12 @@ def _ground(plan: Plan, fabric: str) -> tuple[SwitchSettings, CablingPlan, Frame
         )
     if cabling.cage_lanes is None:
         raise _refused(fabric, "nobody states how many lanes a cage of it has", str(cabling.switch), "lanes")
-    if cabling.tree.attach is Attach.DUAL_TOR:
+    if one.switches.dscp == one.switches.cnp_dscp:
         raise _refused(
             fabric,
-            "the two links of a NIC to two leaves are one bond, which is not rendered",
-            "attach dual-tor",
-            "rail or tor",
+            "RoCE packets and their congestion notifications have one mark",
+            f"dscp and cnp_dscp {one.switches.dscp}",
+            "two marks",
         )
     if one.mtu + TUNNEL_BYTES > one.switches.mtu:
         raise _refused(
@@ -163,16 +183,26 @@ def _port(cabling: CablingPlan, tree: Frame, cable: Cable, rail: int | None) -> 
     number, _, tail = cable.z.port.partition("/")
     cage, within = divmod(int(number) - 1, cabling.port_split)
     tails = tree.breakout if tail else 1
+    part, parts = within * tails + (int(tail) - 1 if tail else 0), cabling.port_split * tails
+    paired = rail is not None and tree.attach is Attach.DUAL_TOR
     return Port(
         cage=cage + 1,
-        part=within * tails + (int(tail) - 1 if tail else 0),
-        parts=cabling.port_split * tails,
+        part=part,
+        parts=parts,
         rate_gbps=cable.rate_gbps,
         length_m=cable.length_m,
         neighbour=cable.a.device,
         neighbour_port=cable.a.port,
         rail=rail,
+        segment=_segment(cable.z.device, cable.plane, cage * parts + part + 1) if paired else None,
     )
+
+
+def _segment(leaf: str, plane: int, number: int) -> Segment:
+    """A NIC has the same port of both leaves of its unit, so the port's number is the segment's on both."""
+    pair, second = divmod(_number(leaf) - 1, 2)
+    mac = f"02:52:57:{plane:02x}:{pair >> 8:02x}:{pair & 0xFF:02x}"
+    return Segment(number, mac, DEFAULT_PREFERENCE if second else PREFERRED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A switch in, Cumulus Linux's startup.yaml out: NVUE's tree of what is set.
 
-Source: Cumulus Linux user guide: NVUE CLI (snippets of startup.yaml), BGP unnumbered, EVPN, RoCE
-(`qos roce` sets trust, PFC, ECN and ETS of all ports in one).
+Source: Cumulus Linux 5.14 user guide, read 2026-11-28: NVUE CLI (snippets of startup.yaml), BGP unnumbered,
+EVPN, EVPN multihoming, RoCE (`qos roce` sets trust, PFC, ECN and ETS of all ports in one).
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ from ruamel.yaml import YAML
 
 from rackwright.plan.fabric.links import LEAF
 from rackwright.render.switch.model import FIRST_VLAN, FIRST_VNI
+from rackwright.render.switch.roce import figures
 
 if TYPE_CHECKING:
     from rackwright.canonical import Json
-    from rackwright.render.switch.model import Port, Switch
+    from rackwright.render.switch.model import Port, Segment, Switch
 
 ON: dict[str, Json] = {"enable": "on"}
 UNDERLAY = "underlay"
 """Peer group of all links between switches."""
-STANDARD_DSCP, STANDARD_CNP = 26, 48
-"""What `qos roce` maps to its priorities unless told otherwise."""
 
 
 def name(port: Port) -> str:
@@ -44,15 +43,16 @@ def write(switch: Switch) -> str:
 def _tree(switch: Switch) -> dict[str, Json]:
     overlay: dict[str, Json] = {}
     if switch.role == LEAF:
+        tunnel: dict[str, Json] = {**ON, "source": {"address": switch.loopback}}
         overlay = {
             "bridge": {"domain": {"br_default": {"vlan": _networks(switch)}}},
-            "nve": {"vxlan": {**ON, "source": {"address": switch.loopback}}},
+            "nve": {"vxlan": {**tunnel, **({"arp-nd-suppress": "on"} if switch.bonded else {})}},
         }
     return {
         "system": {"hostname": switch.name},
         "interface": _interfaces(switch),
         "qos": {"roce": {**ON, "mode": "lossless"}, **_marks(switch)},
-        "evpn": ON,
+        "evpn": {**ON, **({"multihoming": ON} if switch.bonded else {})},
         "router": {"bgp": {**ON, "autonomous-system": switch.asn, "router-id": switch.loopback}},
         "vrf": {"default": {"router": {"bgp": _bgp(switch)}}},
         **overlay,
@@ -66,11 +66,15 @@ def _networks(switch: Switch) -> dict[str, Json]:
 
 def _marks(switch: Switch) -> dict[str, Json]:
     """Other marks than the standard ones, mapped to the same priorities."""
-    marks = (switch.settings.dscp, STANDARD_DSCP, 3), (switch.settings.cnp_dscp, STANDARD_CNP, 6)
-    other = {
-        str(mark): {"switch-priority": priority} for mark, standard, priority in marks if mark != standard
+    known = figures()
+    standard = {(known.dscp, known.lossless), (known.cnp_dscp, known.notifications)}
+    wanted = (switch.settings.dscp, known.lossless), (switch.settings.cnp_dscp, known.notifications)
+    other: dict[str, Json] = {
+        str(mark): {"switch-priority": priority}
+        for mark, priority in sorted(wanted)
+        if (mark, priority) not in standard
     }
-    return {"mapping": {"default-global": {"dscp": other}}} if other else {}
+    return {"mapping": {"default-global": {"trust": "both", "dscp": other}}} if other else {}
 
 
 def _interfaces(switch: Switch) -> dict[str, Json]:
@@ -79,7 +83,7 @@ def _interfaces(switch: Switch) -> dict[str, Json]:
         if port.parts > 1:
             found[f"swp{port.cage}"] = {"type": "swp", "link": {"breakout": {f"{port.parts}x": {}}}}
         found[name(port)] = _interface(switch, port)
-    return found
+    return {**found, **_bonds(switch)}
 
 
 def _interface(switch: Switch, port: Port) -> dict[str, Json]:
@@ -88,9 +92,43 @@ def _interface(switch: Switch, port: Port) -> dict[str, Json]:
         "description": f"{port.neighbour} {port.neighbour_port}",
         "link": {"mtu": switch.settings.mtu, "speed": f"{port.rate_gbps:g}G", "state": {"up": {}}},
     }
-    if port.rail is not None:
-        made["bridge"] = {"domain": {"br_default": {"access": FIRST_VLAN + port.rail - 1}}}
+    if port.rail is not None and port.segment is None:
+        made["bridge"] = _access(port.rail)
+    if port.rail is None and switch.bonded:
+        made["evpn"] = {"multihoming": {"uplink": "on"}}
     return made
+
+
+def _access(rail: int) -> dict[str, Json]:
+    return {"domain": {"br_default": {"access": FIRST_VLAN + rail - 1}}}
+
+
+def bond(segment: Segment) -> str:
+    """What it is called on both leaves."""
+    return f"bond{segment.number}"
+
+
+def _bonds(switch: Switch) -> dict[str, Json]:
+    """A bond of one link for each NIC: its other link is the same bond of the leaf beside this one."""
+    return {
+        bond(segment): {
+            "type": "bond",
+            "bond": {"member": {name(port): {}}},
+            "bridge": _access(port.rail or 1),
+            "link": {"mtu": switch.settings.mtu},
+            "evpn": {
+                "multihoming": {
+                    "segment": {
+                        **ON,
+                        "local-id": segment.number,
+                        "mac-address": segment.mac,
+                        "df-preference": segment.preference,
+                    }
+                }
+            },
+        }
+        for port, segment in switch.bonded
+    }
 
 
 def _bgp(switch: Switch) -> dict[str, Json]:

@@ -3,8 +3,9 @@
 It holds what the plan decides, and is loaded on top of what the machine has of its own: ``hwsku``,
 ``platform``, ``mac`` and the lanes of each port. BGP is that of the unified routing configuration.
 
-Source: SONiC configuration database manual (sonic-yang-models, Configuration.md); SONiC FRR-BGP extended
-unified configuration management; RoCE marks and thresholds: SONiC QoS and buffers, dynamic model.
+Source: SONiC's YANG models, of which tests/unit/render/sonic_yang.yaml says which fields are used and where
+they were read; frrcfgd's tables of the unified routing configuration; the dynamic buffer model; EVPN VxLAN
+multihoming, HLD revision 0.2. Marks and thresholds: roce.yaml beside this module.
 """
 
 from __future__ import annotations
@@ -14,20 +15,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from rackwright import canonical
 from rackwright.plan.fabric.links import LEAF
 from rackwright.render.switch.model import FIRST_VLAN, FIRST_VNI
+from rackwright.render.switch.roce import figures
 
 if TYPE_CHECKING:
-    from rackwright.render.switch.model import Port, Switch
+    from rackwright.render.switch.model import Port, Segment, Switch
 
 Table: TypeAlias = "dict[str, dict[str, canonical.Json]]"
 
 QOS = "ROCE"
 """Name of all maps and profiles."""
-LOSSLESS, NOTIFICATIONS = 3, 6
-"""Traffic classes, and with them queues and priority groups."""
 _CLASSES = range(8)
 _DSCPS = range(64)
-_WRED = {"green_min_threshold": "150000", "green_max_threshold": "1500000", "green_drop_probability": "100"}
-"""Bytes in a queue from which on packets are marked, and from which on all are (as Cumulus marks RoCE)."""
 
 
 def name(switch: Switch, port: Port) -> str:
@@ -37,9 +35,8 @@ def name(switch: Switch, port: Port) -> str:
 
 def write(switch: Switch) -> str:
     """The file."""
-    return canonical.dumps(
-        {**_host(switch), **_ports(switch), **_qos(switch), **_bgp(switch), **_overlay(switch)}
-    )
+    parts = (_host, _ports, _classes, _queues, _watchdog, _bgp, _overlay, _bonds)
+    return canonical.dumps({table: rows for part in parts for table, rows in part(switch).items()})
 
 
 def _host(switch: Switch) -> dict[str, Table]:
@@ -81,51 +78,82 @@ def _mode(port: Port) -> str:
 
 
 def _port(switch: Switch, port: Port) -> dict[str, canonical.Json]:
+    mtu: dict[str, canonical.Json] = {} if port.segment else {"mtu": str(switch.settings.mtu)}
     return {
+        **mtu,  # a bond's member has that of the bond, and is refused where it says so itself
         "admin_status": "up",
         "description": f"{port.neighbour} {port.neighbour_port}",
         "fec": "rs",
-        "mtu": str(switch.settings.mtu),
         "pfc_asym": "off",
         "speed": f"{port.rate_gbps * 1000:.0f}",
     }
 
 
-def _qos(switch: Switch) -> dict[str, Table]:
-    names = [name(switch, port) for port in switch.ports]
+def _classes(switch: Switch) -> dict[str, Table]:
+    """From marks to traffic classes, and from these to queues and buffers."""
+    known, settings = figures(), switch.settings
     same: dict[str, canonical.Json] = {str(one): str(one) for one in _CLASSES}
-    classes = {switch.settings.dscp: LOSSLESS, switch.settings.cnp_dscp: NOTIFICATIONS}
+    marks = {settings.dscp: known.lossless, settings.cnp_dscp: known.notifications}
+    lossless = str(known.lossless)
     return {
-        "DSCP_TO_TC_MAP": {QOS: {str(dscp): str(classes.get(dscp, 0)) for dscp in _DSCPS}},
+        "DSCP_TO_TC_MAP": {QOS: {str(dscp): str(marks.get(dscp, 0)) for dscp in _DSCPS}},
         "TC_TO_QUEUE_MAP": {QOS: same},
-        "TC_TO_PRIORITY_GROUP_MAP": {QOS: {**same, str(NOTIFICATIONS): "0"}},
+        "TC_TO_PRIORITY_GROUP_MAP": {QOS: {**same, str(known.notifications): "0"}},
         "MAP_PFC_PRIORITY_TO_QUEUE": {QOS: same},
-        "PORT_QOS_MAP": {one: {**_maps(), "pfc_enable": str(LOSSLESS)} for one in names},
-        "WRED_PROFILE": {QOS: {"ecn": "ecn_green", "wred_green_enable": "true", **_WRED}},
-        "SCHEDULER": {
-            "best-effort": {"type": "DWRR", "weight": "50"},
-            "lossless": {"type": "DWRR", "weight": "50"},
-            "notifications": {"type": "STRICT"},
-        },
-        "QUEUE": {
-            f"{one}|{queue}": {"scheduler": scheduler, **({"wred_profile": QOS} if queue == LOSSLESS else {})}
-            for one in names
-            for queue, scheduler in (
-                (0, "best-effort"),
-                (LOSSLESS, "lossless"),
-                (NOTIFICATIONS, "notifications"),
-            )
-        },
-        "BUFFER_PG": {f"{one}|{LOSSLESS}": {"profile": "NULL"} for one in names},
-        "PFC_WD": {
-            "GLOBAL": {"POLL_INTERVAL": "200"},
-            **{one: {"action": "drop", "detection_time": "400", "restoration_time": "400"} for one in names},
+        "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP": {QOS: {lossless: lossless}},
+        "PORT_QOS_MAP": {
+            name(switch, port): {**_maps(), "pfc_enable": lossless, "pfcwd_sw_enable": lossless}
+            for port in switch.ports
         },
     }
 
 
 def _maps() -> dict[str, canonical.Json]:
-    return dict.fromkeys(("dscp_to_tc_map", "tc_to_queue_map", "tc_to_pg_map", "pfc_to_queue_map"), QOS)
+    maps = ("dscp_to_tc_map", "tc_to_queue_map", "tc_to_pg_map", "pfc_to_queue_map", "pfc_to_pg_map")
+    return dict.fromkeys(maps, QOS)
+
+
+def _queues(switch: Switch) -> dict[str, Table]:
+    known = figures()
+    schedulers = {0: "best-effort", known.lossless: "lossless", known.notifications: "notifications"}
+    names = [name(switch, port) for port in switch.ports]
+    return {
+        "WRED_PROFILE": {
+            QOS: {
+                "ecn": "ecn_green",
+                "wred_green_enable": "true",
+                "green_min_threshold": str(known.ecn_min_bytes),
+                "green_max_threshold": str(known.ecn_max_bytes),
+                "green_drop_probability": str(known.ecn_percent),
+            }
+        },
+        "SCHEDULER": {
+            "best-effort": {"type": "DWRR", "weight": str(known.best_effort_weight)},
+            "lossless": {"type": "DWRR", "weight": str(known.lossless_weight)},
+            "notifications": {"type": "STRICT"},
+        },
+        "QUEUE": {
+            f"{one}|{queue}": {
+                "scheduler": scheduler,
+                **({"wred_profile": QOS} if queue == known.lossless else {}),
+            }
+            for one in names
+            for queue, scheduler in schedulers.items()
+        },
+        "BUFFER_PG": {f"{one}|{known.lossless}": {"profile": "NULL"} for one in names},
+    }
+
+
+def _watchdog(switch: Switch) -> dict[str, Table]:
+    """A port that is paused for ever takes no neighbour with it."""
+    known, after = figures(), figures().watch_ms(len(switch.ports))
+    times: dict[str, canonical.Json] = {"detection_time": str(after), "restoration_time": str(after)}
+    return {
+        "PFC_WD": {
+            "GLOBAL": {"POLL_INTERVAL": str(min(after, known.watchdog_poll_max_ms))},
+            **{name(switch, port): {"action": "drop", **times} for port in switch.ports},
+        }
+    }
 
 
 def _bgp(switch: Switch) -> dict[str, Table]:
@@ -140,12 +168,13 @@ def _bgp(switch: Switch) -> dict[str, Table]:
             "default|ipv4_unicast": {"max_ebgp_paths": str(max(len(peers), 1))},
             "default|l2vpn_evpn": ends,
         },
-        "BGP_NEIGHBOR": {peer: {"peer_type": "external", "admin_status": "true"} for peer in peers},
+        "BGP_NEIGHBOR": {peer: {"peer_type": "external", "admin_status": "up"} for peer in peers},
         "BGP_NEIGHBOR_AF": {
-            f"{peer}|{family}": {"admin_status": "true", **maps}
+            f"{peer}|{family}": {"admin_status": "up", **maps}
             for peer in peers
             for family, maps in families.items()
         },
+        "ROUTE_MAP_SET": {"ALL": {}},
         "ROUTE_MAP": {"ALL|1": {"route_operation": "permit"}},
         "ROUTE_REDISTRIBUTE": {"default|connected|bgp|ipv4": {}},
     }
@@ -160,7 +189,7 @@ def _overlay(switch: Switch) -> dict[str, Table]:
     return {
         "VLAN": {vlan: {"vlanid": vlan.removeprefix("Vlan")} for vlan in vlans.values()},
         "VLAN_MEMBER": {
-            f"{vlans[port.rail]}|{name(switch, port)}": {"tagging_mode": "untagged"}
+            f"{vlans[port.rail]}|{_member(switch, port)}": {"tagging_mode": "untagged"}
             for port in switch.ports
             if port.rail is not None
         },
@@ -170,4 +199,42 @@ def _overlay(switch: Switch) -> dict[str, Table]:
             for rail, vlan in vlans.items()
         },
         "VXLAN_EVPN_NVO": {"nvo": {"source_vtep": "vtep"}},
+    }
+
+
+def _member(switch: Switch, port: Port) -> str:
+    """What of a NIC's port is in its network: the port, or the bond that it is in."""
+    return bond(port.segment) if port.segment else name(switch, port)
+
+
+def bond(segment: Segment) -> str:
+    """What it is called on both leaves."""
+    return f"PortChannel{segment.number}"
+
+
+def _bonds(switch: Switch) -> dict[str, Table]:
+    """A bond of one link for each NIC: its other link is the same bond of the leaf beside this one."""
+    if not switch.bonded:
+        return {}
+    return {
+        "PORTCHANNEL": {
+            bond(segment): {
+                "admin_status": "up",
+                "mtu": str(switch.settings.mtu),
+                "system_mac": segment.mac,
+            }
+            for _, segment in switch.bonded
+        },
+        "PORTCHANNEL_MEMBER": {
+            f"{bond(segment)}|{name(switch, port)}": {} for port, segment in switch.bonded
+        },
+        "EVPN_ETHERNET_SEGMENT": {
+            bond(segment): {
+                "esi": "AUTO",
+                "type": "TYPE_3_MAC_BASED",
+                "df_pref": str(segment.preference),
+            }
+            for _, segment in switch.bonded
+        },
+        "EVPN_MH_INTERFACE": {name(switch, port): {"mh_uplink": "true"} for port in switch.links},
     }

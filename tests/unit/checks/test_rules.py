@@ -140,6 +140,13 @@ CASES = [
     case("FAB003", "pools.h100.fabrics.compute", "hybrid", fabrics__compute__topology__planes=2),
     Case("FAB008", "pools.compute-leaf", "lab", {"pools.compute-leaf": LEAVES}),
     Case("FAB008", "pools.compute-p2-spine", "lab", {"pools.compute-p2-spine": LEAVES}),
+    case(
+        "FAB009",
+        "fabrics.compute.switches.os",
+        "fabrics/twin-planes-2048",
+        fabrics__compute__topology__switch="slingshot-200",
+        fabrics__compute__switches={"os": "sonic", "loopbacks": "10.240.0.0/15"},
+    ),
     case("IB001", "fabrics.compute.manager", "hybrid", pools__mgmt__roles=["slurm-controller"]),
     case("FSX001", "storage.fsx.capacity_gib", "aws-p5", storage__fsx__capacity_gib=38_401),
     case("FSX002", "storage.fsx", "aws-p5", storage__fsx__mbps_per_tib=None),

@@ -9,62 +9,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from ruamel.yaml import YAML
 
-from rackwright.catalogue.load import load as load_catalogue
 from rackwright.errors import UsageError
-from rackwright.plan.build import build
 from rackwright.plan.fabric.cables import cables
 from rackwright.render.fabric import lldp
 from rackwright.render.fabric.network import network
 from rackwright.render.switch import nvue, sonic
 from rackwright.render.switch.model import Port, Switch, switches
 from rackwright.validate.fabric.compare import compare
-from tests.doubles import superpod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwright.plan.model import Plan
-    from rackwright.spec.load import LoadedSpec
 
     Planner = Callable[..., Plan]
 
 SHAPES: dict[str, dict[str, Any]] = {
     "rail": {"unit_nodes": 8},
     "tor": {"attach": "tor", "unit_nodes": 4},
+    "dual-tor": {"attach": "dual-tor", "unit_nodes": 4},
     "planes": {"unit_nodes": 8, "planes": 2},
     "three tiers": {"unit_nodes": 8, "tiers": 3, "oversubscription": {"leaf": 2}},
 }
 BREAKOUT = {"unit_nodes": 8, "breakout": 2, "switch": "sn5600"}
 
 
-@pytest.fixture(scope="module")
-def planned(make_loaded: Callable[..., LoadedSpec]) -> Planner:
-    catalogue = load_catalogue()
-    platform = catalogue.platforms["dgx-h100"]
-    ports = {
-        name: group.model_copy(update={"kinds": ("ethernet",)}) for name, group in platform.ports.items()
-    }
-    ethernet = replace(
-        catalogue, platforms={**catalogue.platforms, "dgx-h100": platform.model_copy(update={"ports": ports})}
-    )
-
-    def plan(nodes: int = 16, settings: dict[str, Any] | None = None, **topology: Any) -> Plan:  # noqa: ANN401 (YAML)
-        values = superpod.values(nodes, **{"switch": "sn5600-2x400", **topology})
-        values["fabrics"]["compute"] = {
-            "kind": "ethernet",
-            "speed": "400g",
-            "mtu": 9000,
-            "switches": {"os": "sonic", "loopbacks": "10.255.0.0/20", **(settings or {})},
-            "topology": values["fabrics"]["compute"]["topology"],
-        }
-        return build(make_loaded(values), ethernet, None)[0]
-
-    return plan
-
-
 @pytest.fixture(scope="module", params=[*SHAPES.values(), BREAKOUT], ids=[*SHAPES, "breakout"])
-def plan(request: pytest.FixtureRequest, planned: Planner) -> Plan:
-    return planned(**request.param)
+def plan(request: pytest.FixtureRequest, ethernet_plan: Planner) -> Plan:
+    return ethernet_plan(**request.param)
 
 
 def by_name(plan: Plan) -> dict[str, Switch]:
@@ -128,7 +100,11 @@ def test_nvue_has_them_all(plan: Plan) -> None:
             for name, made in tree["interface"].items()
             if "bridge" in made
         }
-        assert set(access) == {nvue.name(port) for port in one.ports if port.rail is not None}
+        assert set(access) == {
+            nvue.bond(port.segment) if port.segment else nvue.name(port)
+            for port in one.ports
+            if port.rail is not None
+        }
         assert {str(vlan) for vlan in access.values()} == set(
             tree.get("bridge", {"domain": {"br_default": {"vlan": {}}}})["domain"]["br_default"]["vlan"]
         )
@@ -148,17 +124,84 @@ def test_sonic_has_them_all_and_names_nothing_that_is_not_there(plan: Plan) -> N
         linked = {sonic.name(one, port) for port in one.links}
         assert set(tables["INTERFACE"]) == linked
         assert {key.split("|")[1] for key in tables["BGP_NEIGHBOR"]} == linked
+        bonds = dict(map(_pair, tables.get("PORTCHANNEL_MEMBER", {})))
         members = {key.split("|")[1] for key in tables.get("VLAN_MEMBER", {})}
-        assert members == names - linked
+        assert {bonds.get(member, member) for member in members} == names - linked
+        for table in ("PORTCHANNEL", "EVPN_ETHERNET_SEGMENT"):
+            assert set(tables.get(table, {})) == set(bonds)
         assert {key.split("|")[0] for key in tables.get("VLAN_MEMBER", {})} == set(tables.get("VLAN", {}))
         maps = {
             table for table in tables if table.endswith("_MAP") and table not in ("ROUTE_MAP", "PORT_QOS_MAP")
         }
         for port in tables["PORT_QOS_MAP"].values():
-            assert {value for key, value in port.items() if key != "pfc_enable"} == {sonic.QOS}
+            on = {port["pfc_enable"], port["pfcwd_sw_enable"]}
+            assert on == {"3"}
+            assert set(port.values()) - on == {sonic.QOS}
         assert {"DSCP_TO_TC_MAP", "TC_TO_QUEUE_MAP"} <= maps
-        assert all(entry["mtu"] == str(one.settings.mtu) for entry in tables["PORT"].values())
+        whole = {**tables["PORT"], **tables.get("PORTCHANNEL", {})}
+        assert all(entry["mtu"] == str(one.settings.mtu) for entry in whole.values() if "mtu" in entry)
+        assert {name for name, entry in whole.items() if "mtu" not in entry} == set(bonds.values())
         assert {int(name.removeprefix("Ethernet")) % one.lanes for name in tables["BREAKOUT_CFG"]} == {0}
+
+
+def _pair(key: str) -> tuple[str, str]:
+    one, _, other = key.partition("|")
+    return one, other
+
+
+def test_a_nic_with_two_leaves_is_one_segment_of_both_and_of_nobody_else(ethernet_plan: Planner) -> None:
+    """LACP and EVPN know the two links as one by the bond's number and its MAC; each plane has its own."""
+    found: dict[tuple[str, str], set[tuple[int, str]]] = {}
+    leaves: dict[tuple[int, str], set[str]] = {}
+    for one in by_name(ethernet_plan(attach="dual-tor", unit_nodes=4, planes=2)).values():
+        for port, segment in one.bonded:
+            nic, _, link = port.neighbour_port.partition("/")
+            plane = "12".index(link) if link in "12" else 2
+            found.setdefault((f"{port.neighbour} {nic}", str(plane // 2)), set()).add(
+                (segment.number, segment.mac)
+            )
+            leaves.setdefault((segment.number, segment.mac), set()).add(one.name)
+    assert len(found) == 16 * 8 * 2
+    assert all(len(segments) == 1 for segments in found.values())
+    assert len({next(iter(segments)) for segments in found.values()}) == len(found)
+    assert all(len(names) == 2 for names in leaves.values())
+
+
+def test_nvue_and_sonic_have_both_ends_of_a_bond_alike(ethernet_plan: Planner) -> None:
+    first, second, *_ = by_name(ethernet_plan(attach="dual-tor", unit_nodes=4)).values()
+    trees = [YAML(typ="safe", pure=True).load(nvue.write(one))[0]["set"] for one in (first, second)]
+    segments = [
+        {
+            name: made["evpn"]["multihoming"]["segment"]
+            for name, made in tree["interface"].items()
+            if made["type"] == "bond"
+        }
+        for tree in trees
+    ]
+    for name, segment in segments[0].items():
+        assert segment["df-preference"] != segments[1][name]["df-preference"]
+        assert {**segment, "df-preference": 0} == {**segments[1][name], "df-preference": 0}
+    assert all(tree["evpn"]["multihoming"] == {"enable": "on"} for tree in trees)
+    assert all(tree["nve"]["vxlan"]["arp-nd-suppress"] == "on" for tree in trees)
+    for tree, one in zip(trees, (first, second), strict=True):
+        up = {
+            name
+            for name, made in tree["interface"].items()
+            if "uplink" in made.get("evpn", {}).get("multihoming", {})
+        }
+        assert up == {nvue.name(port) for port in one.links}
+    bonds = [json.loads(sonic.write(one))["PORTCHANNEL"] for one in (first, second)]
+    assert bonds[0] == bonds[1]
+
+
+def test_a_watchdog_waits_as_long_as_sonic_itself_would(ethernet_plan: Planner) -> None:
+    """200 ms for every 32 ports, and never polled less than once a second."""
+    one = by_name(ethernet_plan(**SHAPES["rail"]))["compute-leaf-001"]
+    for ports, waits, poll in ((8, "200", "200"), (33, "400", "400"), (256, "1600", "1000")):
+        busy = replace(one, ports=tuple(replace(one.ports[0], cage=n) for n in range(1, ports + 1)))
+        watch = json.loads(sonic.write(busy))["PFC_WD"]
+        assert watch.pop("GLOBAL") == {"POLL_INTERVAL": poll}
+        assert {row["detection_time"] for row in watch.values()} == {waits}
 
 
 @pytest.mark.parametrize(
@@ -170,13 +213,13 @@ def test_sonic_has_them_all_and_names_nothing_that_is_not_there(plan: Plan) -> N
         (Port(64, 3, 4, 200, None, "x", "1", None), "swp64s3", "Ethernet510"),
     ],
 )
-def test_names_of_ports(planned: Planner, port: Port, in_nvue: str, in_sonic: str) -> None:
-    one = by_name(planned(**SHAPES["rail"]))["compute-leaf-001"]
+def test_names_of_ports(ethernet_plan: Planner, port: Port, in_nvue: str, in_sonic: str) -> None:
+    one = by_name(ethernet_plan(**SHAPES["rail"]))["compute-leaf-001"]
     assert (nvue.name(port), sonic.name(one, port)) == (in_nvue, in_sonic)
 
 
-def test_a_tree_that_grows_changes_no_number(planned: Planner) -> None:
-    small, big = by_name(planned(16, unit_nodes=8)), by_name(planned(32, unit_nodes=8))
+def test_a_tree_that_grows_changes_no_number(ethernet_plan: Planner) -> None:
+    small, big = by_name(ethernet_plan(16, unit_nodes=8)), by_name(ethernet_plan(32, unit_nodes=8))
     assert {name: (one.asn, one.loopback) for name, one in small.items()} == {
         name: (big[name].asn, big[name].loopback) for name in small
     }
@@ -187,28 +230,40 @@ def test_a_tree_that_grows_changes_no_number(planned: Planner) -> None:
     [
         ({"mtu": 9000}, {"unit_nodes": 8}, "do not fit into a tunnel"),
         ({"loopbacks": "10.255.0.0/28"}, {"unit_nodes": 8}, "loopbacks is too small"),
-        ({}, {"unit_nodes": 4, "attach": "dual-tor"}, "one bond"),
+        ({"dscp": 48}, {"unit_nodes": 8}, "have one mark"),
     ],
 )
-def test_refused(planned: Planner, settings: dict[str, Any], topology: dict[str, Any], said: str) -> None:
+def test_refused(
+    ethernet_plan: Planner, settings: dict[str, Any], topology: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UsageError) as caught:
-        switches(planned(16, settings, **topology), "compute")
+        switches(ethernet_plan(16, settings, **topology), "compute")
     assert said in caught.value.message
     assert caught.value.where == "fabrics.compute"
 
 
-def test_marks_of_roce_go_where_the_spec_says(planned: Planner) -> None:
-    one = by_name(planned(16, {"dscp": 24}, unit_nodes=8))["compute-leaf-001"]
+def test_marks_of_roce_go_where_the_spec_says(ethernet_plan: Planner) -> None:
+    one = by_name(ethernet_plan(16, {"dscp": 24}, unit_nodes=8))["compute-leaf-001"]
     marks = json.loads(sonic.write(one))["DSCP_TO_TC_MAP"]["ROCE"]
     assert {mark: tc for mark, tc in marks.items() if tc != "0"} == {"24": "3", "48": "6"}
     (document,) = YAML(typ="safe", pure=True).load(nvue.write(one))
-    assert document["set"]["qos"]["mapping"]["default-global"]["dscp"] == {"24": {"switch-priority": 3}}
+    mapping = document["set"]["qos"]["mapping"]["default-global"]
+    assert mapping == {"trust": "both", "dscp": {"24": {"switch-priority": 3}}}
 
 
-def test_what_lldp_tells_by_these_names_is_the_plan(planned: Planner) -> None:
+def test_marks_in_each_others_place_are_mapped(ethernet_plan: Planner) -> None:
+    one = by_name(ethernet_plan(16, {"dscp": 48, "cnp_dscp": 26}, unit_nodes=8))["compute-leaf-001"]
+    (document,) = YAML(typ="safe", pure=True).load(nvue.write(one))
+    assert document["set"]["qos"]["mapping"]["default-global"]["dscp"] == {
+        "26": {"switch-priority": 6},
+        "48": {"switch-priority": 3},
+    }
+
+
+def test_what_lldp_tells_by_these_names_is_the_plan(ethernet_plan: Planner) -> None:
     """Of cages that are split, too: each part is a port of the plan, or a tail of one."""
     for shape in (SHAPES["rail"], SHAPES["tor"], BREAKOUT):
-        plan = planned(**shape)
+        plan = ethernet_plan(**shape)
         texts = {one.name: json.dumps({"lldp": {"interface": heard(one)}}) for one in by_name(plan).values()}
         intended = network(plan, "compute")
         found = compare(intended, lldp.read(texts, plan, "compute", intended))
