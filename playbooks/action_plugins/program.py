@@ -1,4 +1,4 @@
-"""The controller's half of `program`: reads the program and its secret, and hands both over."""
+"""The controller's half of `program`: reads the program, its modules and its secret, and hands all over."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # (ansible has no types)
         """Run the module on the host."""
         result: dict[str, object] = super().run(tmp, task_vars)
         arguments = dict(self._task.args)
-        found = self._find_needle("files", str(arguments["src"]))
-        arguments["source"] = Path(found).read_text(encoding="utf-8")
+        names = [str(name) for name in (arguments["src"], *arguments.get("modules", []))]
+        found = [Path(self._find_needle("files", name)) for name in names]
+        arguments["texts"] = {path.name: path.read_text(encoding="utf-8") for path in found}
         if arguments.get("secret"):
             arguments["handed"] = _secret(Path(str(arguments["secret"])))
         result.update(self._execute_module(module_name="program", module_args=arguments, task_vars=task_vars))

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ansible.module_utils.basic import AnsibleModule  # type: ignore[import-untyped]  # (ansible has no types)
 
@@ -11,8 +13,8 @@ DOCUMENTATION = """
 module: program
 short_description: Run a role's program, also in check mode and before it is laid out
 description:
-  - The program is Python, from the role's C(files). It is run from its text, so that check mode works on a
-    host that does not have it yet; what runs at boot is the same text, as a file.
+  - The program is Python, from the role's C(files). It is run from a folder of the task, so that check mode
+    works on a host that does not have it yet; what runs at boot is the same text, as a file.
   - It gets one JSON object on its standard input, C(input) with C(check), and C(secret) where there is one,
     and answers with one, C(changes), C(drift) and C(failed), each of which may be missing.
 options:
@@ -20,6 +22,11 @@ options:
     description: The program's file on the controller.
     type: path
     required: true
+  modules:
+    description: Files on the controller that it imports; the role lays them beside it.
+    type: list
+    elements: path
+    default: []
   input:
     description: What should be.
     type: dict
@@ -27,9 +34,9 @@ options:
   secret:
     description: Path of a JSON file on the controller, handed over and shown nowhere.
     type: path
-  source:
-    description: Set by the action plugin, the program's text.
-    type: str
+  texts:
+    description: Set by the action plugin. Name of each file, to its text.
+    type: dict
   handed:
     description: Set by the action plugin, the secret.
     type: dict
@@ -52,15 +59,19 @@ def main() -> None:
     """Run as a module."""
     spec = {
         "src": {"type": "path", "required": True},
+        "modules": {"type": "list", "elements": "path", "default": []},
         "input": {"type": "dict", "default": {}},
         "secret": {"type": "path", "no_log": False},
-        "source": {"type": "str", "required": True},
+        "texts": {"type": "dict", "required": True},
         "handed": {"type": "dict", "default": {}, "no_log": True},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     asked = {**module.params["input"], "check": module.check_mode, "secret": module.params["handed"]}
-    command = ["python3", "-c", module.params["source"], "--apply"]
-    code, out, err = module.run_command(command, data=json.dumps(asked))
+    with TemporaryDirectory(dir=module.tmpdir) as folder:
+        for name, text in module.params["texts"].items():
+            Path(folder, name).write_text(text)
+        command = ["python3", "-B", str(Path(folder, Path(module.params["src"]).name)), "--apply"]
+        code, out, err = module.run_command(command, data=json.dumps(asked))
     try:
         answer = json.loads(out)
     except ValueError:

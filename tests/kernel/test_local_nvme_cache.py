@@ -50,10 +50,9 @@ def test_scratch_is_striped_mounted_wiped_at_a_jobs_end_and_back_after_a_boot(sp
     assert guests.user(NODE, "cat /scratch/file") == "mine"
     guests.run(NODE, "/etc/slurm/epilog.d/50-local-nvme.sh")
     assert guests.user(NODE, "cat /scratch/file") == "mine", "Slurm does not say that no job is here"
-    fake = (
-        "mkdir -p /run/fake && printf '#!/bin/sh\\necho 7\\n' > /run/fake/squeue && chmod +x /run/fake/squeue"
-    )
-    guests.run(NODE, f"{fake} && SLURM_JOB_ID=7 PATH=/run/fake:$PATH /etc/slurm/epilog.d/50-local-nvme.sh")
+    squeue = "/root/fake/squeue"  # (nothing is run in /run: initramfs-tools mounts it noexec)
+    guests.run(NODE, f"mkdir /root/fake && printf '#!/bin/sh\\necho 7\\n' > {squeue} && chmod +x {squeue}")
+    guests.run(NODE, "SLURM_JOB_ID=7 PATH=/root/fake:$PATH /etc/slurm/epilog.d/50-local-nvme.sh")
     assert guests.run(NODE, "ls /scratch") == "lost+found"
 
 

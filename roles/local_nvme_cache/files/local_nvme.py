@@ -12,18 +12,29 @@ import json
 import os
 import shutil
 import stat
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+
+import on_host
+from on_host import (
+    BLOCK,
+    Difference,
+    Plan,
+    Refused,
+    holder,
+    must,
+    read,
+    run,
+    signature,
+    text_of,
+    told,
+    unit_of,
+)
 
 GROUP, VOLUME = "rackwright_scratch", "scratch"
 DEVICE = f"/dev/{GROUP}/{VOLUME}"
-BLOCK = Path("/sys/class/block")
 UNITS = Path("/etc/systemd/system")
 PLAN = Path("/etc/rackwright/local-nvme.json")
-_NOTHING = 2
-"""Exit status of `blkid -p` where a device holds nothing that it knows (blkid(8))."""
 _KEPT = frozenset({"lost+found"})
 _UNIT = """\
 # Written by rackwright.
@@ -35,48 +46,11 @@ Before=slurmd.service
 What={device}
 Where={mount}
 Type={file_system}
-Options=nofail,noatime,nodev,nosuid,x-systemd.device-timeout=60s
+Options=nofail,noatime,nodev,nosuid
 
 [Install]
 WantedBy=local-fs.target
 """
-
-Plan = dict[str, Any]
-
-
-class Refused(Exception):
-    """What keeps the node from having its scratch; nothing was changed."""
-
-
-class Difference(NamedTuple):
-    """One thing that is not as planned."""
-
-    kind: str
-    subject: str
-    intended: str
-    observed: str
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def must(*words: str) -> str:
-    """What a program prints that must not fail."""
-    done = run(*words)
-    if done.returncode != 0:
-        raise Refused(f"{' '.join(words)}: {' '.join((done.stderr or done.stdout).split())}")
-    return done.stdout
-
-
-def read(path: Path) -> str:
-    """A file's text; empty where there is none."""
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
-
 
 # --- drives
 
@@ -102,25 +76,20 @@ def own_drives() -> list[str]:
     return [
         f"/dev/{entry.name}"
         for entry in sorted(BLOCK.glob("nvme*n*"))
-        if not (entry / "partition").exists() and read(entry / "device" / "transport").strip() == "pcie"
+        if not (entry / "partition").exists() and read(entry / "device" / "transport") == "pcie"
     ]
 
 
 def held(device: str) -> str:
     """What is on a drive, or who has it; empty where nothing and nobody."""
-    name = Path(device).resolve().name
-    holders = BLOCK / name / "holders"
-    if holders.is_dir() and any(holders.iterdir()):
-        return f"held by {next(holders.iterdir()).name}"
-    if any(BLOCK.glob(f"{name}p[0-9]*")):
+    if what := holder(device):
+        return what
+    if any(BLOCK.glob(f"{Path(device).resolve().name}p[0-9]*")):
         return "partitioned"
-    done = run("blkid", "-p", "-o", "export", device)
-    if done.returncode == _NOTHING:
-        return ""
-    if done.returncode != 0:
-        return f"not readable: {' '.join(done.stderr.split())}"
-    words = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    return words.get("TYPE") or words.get("PTTYPE") or "something"
+    try:
+        return signature(device)
+    except Refused as refused:
+        return f"not readable: {refused}"
 
 
 def drives(plan: Plan) -> list[str]:
@@ -160,11 +129,6 @@ def require_same(plan: Plan, there: list[str]) -> None:
 # --- volume and mount
 
 
-def unit_of(mount: str) -> str:
-    """Name of a mount's unit."""
-    return run("systemd-escape", "--path", "--suffix=mount", mount).stdout.strip()
-
-
 def unit(plan: Plan) -> str:
     """Its text."""
     return _UNIT.format(mount=plan["mount"], file_system=plan["file_system"], device=DEVICE)
@@ -182,9 +146,9 @@ def make(plan: Plan, devices: list[str]) -> None:
 
 def differences(plan: Plan, there: list[str]) -> list[Difference]:
     """All that is not as planned."""
-    name = unit_of(plan["mount"])
+    name = unit_of(plan["mount"], "mount")
     found = [] if there else [Difference("state", f"volume {GROUP}", "there", "absent")]
-    if read(UNITS / name) != unit(plan):
+    if text_of(UNITS / name) != unit(plan):
         found.append(Difference("file", str(UNITS / name), "as planned", "something else"))
     state = run("systemctl", "is-active", name).stdout.strip()
     if state != "active":
@@ -196,7 +160,7 @@ def bring(plan: Plan, there: list[str], devices: list[str]) -> None:
     """Bring all about."""
     if not there:
         make(plan, devices)
-    name = unit_of(plan["mount"])
+    name = unit_of(plan["mount"], "mount")
     (UNITS / name).write_text(unit(plan))
     must("systemctl", "daemon-reload")
     must("systemctl", "enable", "--now", "--quiet", name)
@@ -212,10 +176,7 @@ def apply(asked: Plan) -> Plan:
     found = differences(plan, there)
     if found and not asked["check"]:
         bring(plan, there, devices)
-    return {
-        "changes": [f"{one.subject}: {one.observed} -> {one.intended}" for one in found],
-        "drift": [one._asdict() for one in found],
-    }
+    return told(found)
 
 
 # --- at a job's end
@@ -247,14 +208,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--wipe"]:
         wipe(Path(json.loads(PLAN.read_text())["mount"]))
         return 0
-    try:
-        answer = apply(json.load(sys.stdin))
-    except Refused as refused:
-        answer = {"failed": str(refused)}
-    except OSError as error:
-        answer = {"failed": f"{error.filename}: {error.strerror}"}
-    print(json.dumps(answer))  # noqa: T201 (its answer)
-    return 0
+    return on_host.answer(apply)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ by every process of the host.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import on_host
+from on_host import Difference, Plan, Refused, must, read, run, signature, told, unit_of
 
 FABRICS = Path("/dev/nvme-fabrics")
 CONTROLLERS = Path("/sys/class/nvme")
@@ -34,8 +35,6 @@ TRY_EVERY_S = 5.0
 CONNECT_WITHIN_S = 60.0
 """A converge waits so long for its paths, and for the devices behind them."""
 _POLL_S = 0.5
-_NOTHING = 2
-"""Exit status of `blkid -p` where a device holds nothing that it knows (blkid(8))."""
 _MOUNT = """\
 # Written by rackwright.
 [Unit]
@@ -47,17 +46,14 @@ Wants=rackwright-nvmeof-host.service
 What={device}
 Where={mount}
 Type={file_system}
-Options=_netdev,nofail,noatime,x-systemd.device-timeout=180s
+Options=_netdev,nofail,noatime
 
 [Install]
-WantedBy=remote-fs.target
+WantedBy=remote-fs.target {device_unit}
 """
+"""A target may be back long after a boot has given the device up: whenever it appears, it is mounted."""
 
-Plan = dict[str, Any]
-
-
-class Refused(Exception):
-    """What keeps the host from being as planned."""
+NOTHING: Plan = {"plan": {"identity": {"nqn": "", "id": ""}, "subsystems": {}}, "secret": {}}
 
 
 class Path_(NamedTuple):  # noqa: N801 (pathlib has the name)
@@ -67,35 +63,6 @@ class Path_(NamedTuple):  # noqa: N801 (pathlib has the name)
     transport: str
     address: str
     service: str
-
-
-class Difference(NamedTuple):
-    """One thing that is not as planned."""
-
-    kind: str
-    subject: str
-    intended: str
-    observed: str
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def must(*words: str) -> None:
-    """Run a program that must not fail."""
-    done = run(*words)
-    if done.returncode != 0:
-        raise Refused(f"{' '.join(words)}: {' '.join((done.stderr or done.stdout).split())}")
-
-
-def read(path: Path) -> str:
-    """An attribute of sysfs; empty where there is none."""
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
 
 
 # --- paths
@@ -220,29 +187,16 @@ def device(uuid: str) -> Path:
     return BY_ID / f"nvme-uuid.{uuid}"
 
 
-def unit_of(mount: str) -> str:
-    """Name of a mount's unit."""
-    return run("systemd-escape", "--path", "--suffix=mount", mount).stdout.strip()
-
-
 def units(plan: Plan) -> dict[str, str]:
     """Unit of each planned mount, to its text."""
-    return {
-        unit_of(mount["mount"]): _MOUNT.format(**mount, target=one["target"], device=device(mount["uuid"]))
-        for one in plan["subsystems"].values()
-        for mount in one["mounts"]
-    }
-
-
-def signature(path: Path) -> str:
-    """What a device holds; empty for nothing."""
-    done = run("blkid", "-p", "-o", "export", str(path))
-    if done.returncode == _NOTHING:
-        return ""
-    if done.returncode != 0:
-        raise Refused(f"{path}: blkid cannot read it: {' '.join(done.stderr.split())}")
-    words = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    return words.get("TYPE") or words.get("PTTYPE") or "something"
+    found = {}
+    for one in plan["subsystems"].values():
+        for mount in one["mounts"]:
+            path = device(mount["uuid"])
+            found[unit_of(mount["mount"], "mount")] = _MOUNT.format(
+                **mount, target=one["target"], device=path, device_unit=unit_of(str(path), "device")
+            )
+    return found
 
 
 def make_file_systems(plan: Plan) -> list[str]:
@@ -252,7 +206,7 @@ def make_file_systems(plan: Plan) -> list[str]:
         for mount in one["mounts"]:
             path = device(mount["uuid"])
             await_path(path)
-            found = signature(path)
+            found = signature(str(path))
             if not found:
                 must(f"mkfs.{mount['file_system']}", "-q", str(path))
                 must("udevadm", "settle")
@@ -279,22 +233,7 @@ def await_path(path: Path) -> None:
 
 def kept() -> Plan:
     """What we brought about last."""
-    try:
-        value: Plan = json.loads(KEPT.read_text())
-    except (OSError, ValueError):
-        return {"plan": {"identity": {"nqn": "", "id": ""}, "subsystems": {}}, "secret": {}}
-    return value
-
-
-def keep(plan: Plan, secret: Plan) -> None:
-    """Note it for the daemon; it holds keys."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    new = KEPT.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump({"plan": plan, "secret": secret}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(KEPT)
+    return on_host.kept(KEPT, NOTHING)
 
 
 def differences(plan: Plan, before: Plan) -> list[Difference]:
@@ -366,11 +305,12 @@ def apply(asked: Plan) -> Plan:
     noted = before == {"plan": plan, "secret": secret}
     if not noted:
         found.append(Difference("namespace", str(KEPT), "what is planned", "something else"))
-    changes = [f"{one.subject}: {one.observed} -> {one.intended}" for one in found]
+    made: list[str] = []
     if found and not asked["check"]:
-        changes += bring(plan, secret, before["plan"])
-        keep(plan, secret)
-    return {"changes": changes, "drift": [one._asdict() for one in found]}
+        made = bring(plan, secret, before["plan"])
+        on_host.keep(KEPT, {"plan": plan, "secret": secret})
+    answer = told(found)
+    return {**answer, "changes": [*answer["changes"], *made]}
 
 
 def stay() -> None:
@@ -412,14 +352,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--proof"]:
         print("\n".join(faults(kept()["plan"])) or "good")  # noqa: T201 (its answer)
         return 0
-    try:
-        answer = apply(json.load(sys.stdin))
-    except Refused as refused:
-        answer = {"failed": str(refused)}
-    except OSError as error:
-        answer = {"failed": f"{error.filename}: {error.strerror}"}
-    print(json.dumps(answer))  # noqa: T201 (its answer)
-    return 0
+    return on_host.answer(apply)
 
 
 if __name__ == "__main__":

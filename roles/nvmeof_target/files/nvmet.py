@@ -11,59 +11,25 @@ or that holds something nobody spoke of, and nothing is. What was brought about 
 
 from __future__ import annotations
 
-import json
-import os
 import stat
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+
+import on_host
+from on_host import BLOCK, Difference, Plan, Refused, holder, read, run, signature, told
 
 CONFIGFS = Path("/sys/kernel/config/nvmet")
 KEPT = Path("/var/lib/rackwright/nvmet.json")
-BLOCK = Path("/sys/class/block")
 MODULES = {"tcp": "nvmet-tcp", "rdma": "nvmet-rdma"}
 RESTORE_WITHIN_S = 180.0
 """For addresses, devices and RDMA links that come later than this unit."""
 _EVERY_S = 2.0
-_NOTHING = 2
-"""Exit status of `blkid -p` where a device holds nothing that it knows (blkid(8))."""
 _IDENTITY = ("wwid", "device/wwid", "device/serial", "serial")
-
-Plan = dict[str, Any]
-
-
-class Refused(Exception):
-    """What keeps the target from being as planned; nothing was changed."""
-
-
-class Difference(NamedTuple):
-    """One attribute, link or folder of configfs that is not as planned."""
-
-    subject: str
-    intended: str
-    observed: str
-    kind: str = "namespace"
+NOTHING: Plan = {"plan": {"ports": [], "subsystems": {}}, "devices": {}, "secret": {}}
 
 
 # --- devices: looked at before anything is changed
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def signature(device: str) -> str:
-    """What a device holds: a file system, a partition table, a member of a volume; empty for nothing."""
-    done = run("blkid", "-p", "-o", "export", device)
-    if done.returncode == _NOTHING:
-        return ""
-    if done.returncode != 0:
-        raise Refused(f"{device}: blkid cannot read it: {' '.join(done.stderr.split())}")
-    words = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
-    return words.get("TYPE") or words.get("PTTYPE") or "something"
 
 
 def identity(device: str) -> str:
@@ -81,10 +47,8 @@ def identity(device: str) -> str:
 
 def users(device: str) -> str:
     """Who has a block device open on this host: a mount, swap, a volume."""
-    name = Path(device).resolve().name
-    holders = BLOCK / name / "holders"
-    if holders.is_dir() and any(holders.iterdir()):
-        return f"held by {next(holders.iterdir()).name}"
+    if held := holder(device):
+        return held
     mounted = run("findmnt", "--noheadings", "--output", "TARGET", "--source", device).stdout.split()
     return f"mounted at {mounted[0]}" if mounted else ""
 
@@ -122,14 +86,6 @@ def look(space: Plan, known: dict[str, str]) -> str:
 # --- configfs
 
 
-def read(path: Path) -> str:
-    """An attribute; empty where there is none."""
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""
-
-
 def names(folder: Path) -> list[str]:
     """What is in a folder of configfs."""
     return sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
@@ -144,7 +100,7 @@ class Target:
 
     def note(self, subject: str, intended: str, observed: str) -> bool:
         """Something differs; whether it is to be changed."""
-        self.differences.append(Difference(subject, intended, observed))
+        self.differences.append(Difference("namespace", subject, intended, observed))
         return not self.check
 
     def folder(self, path: Path, subject: str) -> None:
@@ -304,7 +260,7 @@ def strangers(plan: Plan, ours: Plan) -> list[Difference]:
     """Subsystems that somebody else made: told, and left to whoever made them."""
     known = {*plan["subsystems"], *ours["subsystems"]}
     return [
-        Difference(name, "absent", "there, made by hand")
+        Difference("namespace", name, "absent", "there, made by hand")
         for name in names(CONFIGFS / "subsystems")
         if name not in known
     ]
@@ -321,26 +277,6 @@ def modules(plan: Plan) -> None:
     done = run("modprobe", "--all", *wanted)
     if done.returncode != 0:
         raise Refused(f"modules {', '.join(wanted)}: {' '.join(done.stderr.split())}")
-
-
-def kept() -> Plan:
-    """What we brought about last."""
-    try:
-        value: Plan = json.loads(KEPT.read_text())
-    except (OSError, ValueError):
-        return {"plan": {"ports": [], "subsystems": {}}, "devices": {}, "secret": {}}
-    return value
-
-
-def keep(plan: Plan, devices: dict[str, str], secret: Plan) -> None:
-    """Note it for the next boot; it holds keys."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    new = KEPT.with_suffix(".new")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump({"plan": plan, "devices": devices, "secret": secret}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(KEPT)
 
 
 def settle(target: Target, plan: Plan, secret: Plan, ours: Plan) -> None:
@@ -370,7 +306,7 @@ def keys_of(plan: Plan, secret: Plan) -> Plan:
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
-    plan, before = asked["plan"], kept()
+    plan, before = asked["plan"], on_host.kept(KEPT, NOTHING)
     secret = keys_of(plan, asked.get("secret") or {})
     spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
     devices = {space["uuid"]: look(space, before["devices"]) for space in spaces}
@@ -382,17 +318,13 @@ def apply(asked: Plan) -> Plan:
     if before != wanted:
         target.note(str(KEPT), "what is planned", "something else")
         if not target.check:
-            keep(plan, devices, secret)
-    told = [*target.differences, *strangers(plan, before["plan"])]
-    return {
-        "changes": [f"{one.subject}: {one.observed} -> {one.intended}" for one in target.differences],
-        "drift": [one._asdict() for one in told],
-    }
+            on_host.keep(KEPT, wanted)
+    return told(target.differences, strangers(plan, before["plan"]))
 
 
 def restore() -> None:
     """At boot: try until all is there, for addresses and links may come later."""
-    before, ends = kept(), time.monotonic() + RESTORE_WITHIN_S
+    before, ends = on_host.kept(KEPT, NOTHING), time.monotonic() + RESTORE_WITHIN_S
     plan = before["plan"]
     while True:
         try:
@@ -414,20 +346,13 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--restore"]:
         restore()
         return 0
-    try:
-        answer = apply(json.load(sys.stdin))
-    except Refused as refused:
-        answer = {"failed": str(refused)}
-    except OSError as error:
-        answer = {"failed": f"{error.filename}: {error.strerror}; {_hint(error)}"}
-    print(json.dumps(answer))  # noqa: T201 (its answer)
-    return 0
+    return on_host.answer(apply, _hint)
 
 
 def _hint(error: OSError) -> str:
     if "ports/" in str(error.filename or error.filename2 or ""):
-        return "hint: is the port's address on this host, for rdma on a link of `rdma link`?"
-    return "hint: see dmesg on the host"
+        return "; hint: is the port's address on this host, for rdma on a link of `rdma link`?"
+    return "; hint: see dmesg on the host"
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ soft RoCE, marks and priorities. Names and addresses are files of systemd-networ
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+
+import on_host
+from on_host import Difference, Plan, Refused, must, read, run, text_of, told
 
 NETWORKD = Path("/etc/systemd/network")
 SYSCTL = Path("/etc/sysctl.d/62-rackwright-rdma.conf")
@@ -57,41 +58,6 @@ Table={table}
 )
 ARP = {"arp_ignore": "1", "arp_announce": "2", "rp_filter": "2"}
 """Each interface answers for its own address alone, and several may be in one network (Linux, ip-sysctl)."""
-
-Plan = dict[str, Any]
-
-
-class Refused(Exception):
-    """What keeps the interfaces from being as planned."""
-
-
-class Difference(NamedTuple):
-    """One thing that is not as planned."""
-
-    kind: str
-    subject: str
-    intended: str
-    observed: str
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a program."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)
-
-
-def must(*words: str) -> None:
-    """Run a program that must not fail."""
-    done = run(*words)
-    if done.returncode != 0:
-        raise Refused(f"{' '.join(words)}: {' '.join((done.stderr or done.stdout).split())}")
-
-
-def read(path: Path) -> str:
-    """A file's text; empty where there is none."""
-    try:
-        return path.read_text()
-    except OSError:
-        return ""
 
 
 def files(plan: Plan) -> dict[Path, str]:
@@ -145,7 +111,7 @@ def differences(plan: Plan, before: Plan) -> list[Difference]:
     found = [
         Difference("file", str(path), "as planned", "absent" if not path.exists() else "something else")
         for path, text in files(plan).items()
-        if read(path) != text
+        if text_of(path) != text
     ]
     found += [
         Difference("file", str(path), "absent", "there")
@@ -170,7 +136,7 @@ def _of_nic(nic: Plan, there: dict[str, str]) -> list[Difference]:
     found = []
     live = [
         ("address", nic["address"], nic["address"] if nic["address"] in addresses(interface) else "another"),
-        ("MTU", str(nic["mtu"]), read(INTERFACES / interface / "mtu").strip()),
+        ("MTU", str(nic["mtu"]), read(INTERFACES / interface / "mtu")),
         ("PCI address", nic["pci"] or "", pci(interface) if nic["pci"] else ""),
         ("rule", str(nic["table"]), str(nic["table"]) if _has_rule(nic) else "absent"),
         ("RDMA link", interface, there.get(device(nic), "absent")),
@@ -182,9 +148,9 @@ def _of_nic(nic: Plan, there: dict[str, str]) -> list[Difference]:
         if wanted != seen
     ]
     return found + [
-        Difference("sysctl", f"net.ipv4.conf.{interface}.{key}", value, read(CONF / interface / key).strip())
+        Difference("sysctl", f"net.ipv4.conf.{interface}.{key}", value, read(CONF / interface / key))
         for key, value in ARP.items()
-        if read(CONF / interface / key).strip() != value
+        if read(CONF / interface / key) != value
     ]
 
 
@@ -199,7 +165,7 @@ def _has_rule(nic: Plan) -> bool:
 
 def tos(nic: Plan) -> str:
     """Type of service that connections of a device have, from its mark."""
-    return read(RDMA_CM / device(nic) / "ports" / "1" / "default_roce_tos").strip()
+    return read(RDMA_CM / device(nic) / "ports" / "1" / "default_roce_tos")
 
 
 def mark(nic: Plan) -> None:
@@ -249,19 +215,7 @@ def make(plan: Plan) -> None:
 
 def kept() -> Plan:
     """What we brought about last."""
-    try:
-        value: Plan = json.loads(KEPT.read_text())
-    except (OSError, ValueError):
-        return {"nics": []}
-    return value
-
-
-def keep(plan: Plan) -> None:
-    """Note it for the next boot."""
-    KEPT.parent.mkdir(parents=True, exist_ok=True)
-    new = KEPT.with_suffix(".new")
-    new.write_text(json.dumps(plan))
-    new.replace(KEPT)
+    return on_host.kept(KEPT, {"nics": []})
 
 
 def refuse_strange(plan: Plan) -> None:
@@ -280,7 +234,7 @@ def bring(plan: Plan, before: Plan) -> None:
     for path in set(files(before)) - set(files(plan)):
         path.unlink(missing_ok=True)
     for path, text in files(plan).items():
-        if read(path) != text:
+        if text_of(path) != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     gone = {device(nic) for nic in before["nics"] if nic["kind"] == "soft"} - {
@@ -317,11 +271,8 @@ def apply(asked: Plan) -> Plan:
         found.append(Difference("state", str(KEPT), "what is planned", "something else"))
     if found and not asked["check"]:
         bring(plan, before)
-        keep(plan)
-    return {
-        "changes": [f"{one.subject}: {one.observed} -> {one.intended}" for one in found],
-        "drift": [one._asdict() for one in found],
-    }
+        on_host.keep(KEPT, plan)
+    return told(found)
 
 
 def restore() -> None:
@@ -332,17 +283,13 @@ def restore() -> None:
 
 def main(arguments: list[str]) -> int:
     """Apply, or restore."""
+    if arguments != ["--restore"]:
+        return on_host.answer(apply)
     try:
-        if arguments == ["--restore"]:
-            restore()
-            return 0
-        answer = apply(json.load(sys.stdin))
-    except Refused as refused:
-        answer = {"failed": str(refused)}
-    except OSError as error:
-        answer = {"failed": f"{error.filename}: {error.strerror}"}
-    print(json.dumps(answer))  # noqa: T201 (its answer)
-    return 1 if arguments == ["--restore"] else 0
+        restore()
+    except (OSError, Refused) as error:
+        sys.exit(str(error))
+    return 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,11 @@ Values = dict[str, Any]
 
 
 def load(role: str, name: str) -> ModuleType:
-    path = paths.repository() / "roles" / role / "files" / f"{name}.py"
+    """A program, with the module that it shares with the others as new as itself."""
+    folder = paths.repository() / "roles" / role / "files"
+    if name != "on_host":
+        sys.modules["on_host"] = load(role, "on_host")
+    path = folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"program_{name}", path)
     assert spec
     assert spec.loader
@@ -167,6 +171,17 @@ def test_the_kernel_gets_the_time_outs_the_source_and_the_key_of_a_path() -> Non
     ]
 
 
+def test_a_mount_is_tried_again_whenever_its_device_appears(host: Host) -> None:
+    """Systemd gives a device up after 90 s, and takes no other time-out from the options of a unit."""
+    host.program("systemd-escape", 'echo "$2 of $3"')
+    module = load("nvmeof_host", "nvmeof_host")
+    mount = {"mount": "/fast", "uuid": "1-2", "file_system": "ext4"}
+    plan = {"subsystems": {NQN: {"target": "head-001", "mounts": [mount]}}}
+    (text,) = module.units(plan).values()
+    assert "What=/dev/disk/by-id/nvme-uuid.1-2\n" in text
+    assert "WantedBy=remote-fs.target --suffix=device of /dev/disk/by-id/nvme-uuid.1-2\n" in text
+
+
 def test_rdma_interfaces_have_a_name_an_address_and_a_rule_of_their_own() -> None:
     module = load("rdma_nics", "rdma_nics")
     nic = {
@@ -192,7 +207,8 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> Modu
         host.program(name, "")
     host.program("systemd-escape", "echo cache.mount")
     module = load("local_nvme_cache", "local_nvme")
-    monkeypatch.setattr(module, "BLOCK", tmp_path / "block")
+    for one in (module, module.on_host):
+        monkeypatch.setattr(one, "BLOCK", tmp_path / "block")
     monkeypatch.setattr(module, "UNITS", tmp_path)
     (tmp_path / "block").mkdir()
     return module
