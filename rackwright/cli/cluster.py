@@ -6,6 +6,7 @@ import gc
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
@@ -55,14 +56,13 @@ class Cluster:
             PlanStale: the lock on disk is not the one this plan needs.
         """
         if self.lock_changed:
+            planned = self.lock_path.exists()
             raise PlanStale(
-                "the spec has changed since it was planned",
+                f"the spec {'has changed since it' if planned else 'never'} was planned",
                 where=str(self.lock_path),
-                got="a spec or catalogue that would change the lock"
-                if self.lock_path.exists()
-                else "no lock",
+                got="a spec or catalogue that would change the lock" if planned else "no lock",
                 expected="the lock as `rackwright plan` wrote it",
-                hint=f"rackwright plan {self.loaded.path}",
+                hint=f"rackwright plan {quote(str(self.loaded.path))}",
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import asdict, dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -124,7 +125,7 @@ def _refuse_other(plan: Plan, file: Path, spec: Path) -> None:
             where=str(file),
             got=f"another {', '.join(differing) or 'content'}",
             expected=f"the plan of {spec} as it stands",
-            hint=f"rackwright plan {spec}, look at what changed, then up",
+            hint=f"rackwright plan {quote(str(spec))}, look at what changed, then up",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -108,5 +109,5 @@ def _refuse_never_converged(key: Path, spec: Path) -> None:
             where=str(key),
             got="no munge key",
             expected="what the first converge makes",
-            hint=f"rackwright converge {spec}",
+            hint=f"rackwright converge {quote(str(spec))}",
         )

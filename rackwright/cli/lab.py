@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -107,6 +108,7 @@ def _kept(places: Places | None, lab: str) -> list[str]:
 
 def _down_text(lab: str, kept: list[str], strangers: list[str], *, found: bool) -> list[str]:
     lines = ["the lab is down" if found else f"no lab of {lab} is here: nothing to do"]
+    lines += [] if found else [f"here is {other}" for other in naming.here()]
     lines += [f"kept {path}" for path in kept]
     return lines + [f"still there, not started by the lab: {stranger}" for stranger in strangers]
 
@@ -138,7 +140,7 @@ def _now(now: Status | None) -> dict[str, Json]:
 
 def _status_text(lab: str, now: Status | None) -> str:
     if now is None:
-        return f"no lab of {lab} is up"
+        return "\n".join([f"no lab of {lab} is up", *(f"here is {other}" for other in naming.here())])
     width = max((len(host.name) for host in now.hosts), default=0)
     lines = [
         f"{host.name:<{width}}  {host.state:<7}  {host.site}  {host.instance or host.role}"
@@ -192,7 +194,7 @@ def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> 
         raise UsageError("no such host", where=str(spec), got=host, expected=known)
     key = paths.secrets(plan.cluster.name) / "ssh_ed25519"
     if not key.exists():
-        hint = f"`rackwright up {spec}` makes it"
+        hint = f"`rackwright up {quote(str(spec))}` makes it"
         raise EnvironmentUnfit("there is no client key yet", code="LAB017", where=str(key), hint=hint)
     folder = paths.state(plan.cluster.name) / "lab" / "ssh"
     write_atomic(folder / "known_hosts", inventory_files.known_hosts(inventory))
@@ -213,5 +215,5 @@ def _refuse_no_lab(spec: Path) -> None:
             where=str(spec),
             got="no such lab on this machine",
             expected="one that `rackwright lab status` shows",
-            hint=f"make lab SPEC={spec}",
+            hint=f"make lab SPEC={quote(str(spec))}",
         )

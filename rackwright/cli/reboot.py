@@ -12,7 +12,7 @@ from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
 from rackwright.converge.limit import chosen
 from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
-from rackwright.converge.reboots import BATCH_PERCENT, End, Result, Rolling, asked, exit_code
+from rackwright.converge.reboots import BATCH_PERCENT, End, Result, Rolling, asked, exit_code, unreached
 from rackwright.converge.shards import SERVING
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
@@ -69,8 +69,9 @@ def command(  # noqa: PLR0913 (one argument per option)
         )
         ssh = Ssh(paths.inventory(plan.cluster.name) / "ssh_config")
         fleet = SshFleet(ssh)
-        hosts = sorted(chosen(inventory, limit) & inventory.hosts.keys())
-        waiting, silent = asked(fleet, hosts)
+        meant = chosen(inventory, limit)
+        waiting, silent = asked(fleet, sorted(meant & inventory.hosts.keys()))
+        silent |= unreached({host: inventory.absent[host] for host in meant & inventory.absent.keys()})
         if not apply:
             return _ended(
                 console, plan, {host: Result(End.WAITING, why) for host, why in waiting.items()} | silent

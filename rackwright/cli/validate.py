@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -109,7 +110,7 @@ def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:
 
 def _refuse_unknown(controller: str, inventory: Inventory, spec: Path) -> None:
     """Refuse where ssh must not go: a newcomer's first stop is a cluster that is not up yet."""
-    gone = inventory.absent.get(controller)
+    gone, name = inventory.absent.get(controller), quote(str(spec))
     if gone is not None:
         raise EnvironmentUnfit(
             "Slurm's controller cannot be asked: no key of it is known",
@@ -117,7 +118,7 @@ def _refuse_unknown(controller: str, inventory: Inventory, spec: Path) -> None:
             where=controller,
             got=gone.reason,
             expected="a host whose key was read on its console",
-            hint=gone.hint or f"`rackwright up {spec}`, then `rackwright inventory {spec} --wait 60`",
+            hint=gone.hint or f"`rackwright up {name}`, then `rackwright inventory {name} --wait 60`",
         )
 
 

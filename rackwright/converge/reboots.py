@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rackwright.catalogue.model import Reboot
+    from rackwright.inventory.model import Absent
 
 PREFIX = "rackwright reboot: "
 """Of our drains; node_health takes back those of its own, which begin otherwise, and leaves these."""
@@ -273,6 +274,15 @@ def asked(fleet: Fleet, hosts: Iterable[str]) -> tuple[dict[str, tuple[str, ...]
         except Incomplete as error:
             silent[host] = Result(End.UNREACHED, (), f"{error.message}: {error.got}")
     return {host: reasons for host, reasons in waiting.items() if reasons}, silent
+
+
+def unreached(absent: Mapping[str, Absent]) -> dict[str, Result]:
+    """Of hosts that should be there and that nobody may connect to: whether they wait is not known."""
+    return {
+        host: Result(End.UNREACHED, (), f"{gone.reason}: {gone.got}" if gone.got else gone.reason)
+        for host, gone in absent.items()
+        if gone.absence.incomplete
+    }
 
 
 _CODES = {End.FAILED: BAD, End.UNTOUCHED: BAD, End.UNREACHED: INCOMPLETE}

@@ -19,7 +19,8 @@ lies further back than the last tail is older than any boot that matters."""
 NO_LOG = KeyFault(
     "KEY001",
     "no console log",
-    "see that the console server writes a file named after the host into the site's console_logs",
+    "`rackwright up SPEC` powers hosts on; then see that the console server writes a file named after "
+    "the host into the site's console_logs",
     waiting_helps=True,
 )
 CLOSED_LOG = KeyFault(

@@ -47,6 +47,11 @@ def usual() -> str:
     return str(here[0]) if len(here) == 1 else USUAL
 
 
+def here() -> list[str]:
+    """Every lab that is here: its name, which commands take, and the spec it was made from."""
+    return [f"{known.cluster} ({_spec_of(known) or 'of no known spec'})" for known in places.known()]
+
+
 def _spec_of(lab: Places) -> Path | None:
     try:
         return Path(str(json.loads(lab.world.read_text())["spec"]))

@@ -21,6 +21,8 @@ NO_SPACE = "PULUMI003"
 OTHER = "PULUMI004"
 
 _SAID = re.compile(r"^\s*(?:stderr: )?error: (?P<said>.+)$", re.MULTILINE)
+_OURS = re.compile(r"(?P<told>.+?: )(?P<code>[A-Z]+\d{3}) (?P<rest>.+)")
+"""An error of our own plugin, in one line: `server.line_of`."""
 _NO_NEWS = frozenset({"update failed", "preview failed", "1 error occurred:"})
 _STATUS = re.compile(r"^\s*code: (?P<status>-?\d+)", re.MULTILINE)
 
@@ -47,7 +49,12 @@ def failure(subject: str, error: CommandError, log: Path) -> Failure:
     known = unfit(subject, error)
     if known is not None:
         return Failure(subject, known.code, f"{known.message}: got {known.got}", known.hint)
-    return Failure(subject, OTHER, last_words(error), f"all that the engine said is in {log}")
+    said = last_words(error)
+    ours = _OURS.fullmatch(said)
+    if ours is not None:
+        hint = f"`rackwright doctor SPEC` says what else is missing; all that the engine said is in {log}"
+        return Failure(subject, ours["code"], ours["told"] + ours["rest"], hint)
+    return Failure(subject, OTHER, said, f"all that the engine said is in {log}")
 
 
 def unfit(subject: str, error: CommandError) -> RackwrightError | None:

@@ -36,9 +36,10 @@ class Watch:
 
     Args:
         tell: takes a line of progress.
+        preview: whether the operation is only foreseen.
     """
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], *, preview: bool = False) -> None:
         self.changes: list[Change] = []
         """What a step does, or in a preview would do."""
         self.drift: list[Change] = []
@@ -48,13 +49,15 @@ class Watch:
         self.failures: list[Failure] = []
         """Resources other than sets that failed, with what the engine says of each."""
         self._tell = tell
+        self._preview = preview
+        self._foreseen: list[tuple[Kind[Any, Any], Model]] = []
         self._sets: dict[str, tuple[Kind[Any, Any], Model]] = {}
         self._being_read: set[str] = set()
 
     @property
     def sets(self) -> list[tuple[Kind[Any, Any], Model]]:
-        """Every set as last found; one that was not reached is not there."""
-        return list(self._sets.values())
+        """Every set as last found, in a preview also as foreseen; one that was not reached is not there."""
+        return [*self._sets.values(), *self._foreseen]
 
     def take(self, event: EngineEvent) -> None:
         """Add one event."""
@@ -103,6 +106,8 @@ class Watch:
         if step.urn in self._being_read:
             self._being_read.remove(step.urn)
             self._read(kind, step, found)
+        elif self._preview:
+            self._foreseen.append((kind, found))
         elif _value(step.op) in _TOUCHING:
             standing, of = kind.standing(found)
             self._tell(f"  {_name(step.urn)}: {standing} of {of} {kind.noun}s on")

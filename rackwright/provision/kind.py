@@ -89,6 +89,11 @@ class Kind(ABC, Generic[W, F]):
     def foreseen(self, wanted: W) -> F:
         """What a preview expects."""
 
+    def previewed(self, process: Process, found: F | None, wanted: W) -> F:
+        """What a preview expects, after a look at slots that no state knows; changes nothing."""
+        del process, found
+        return self.foreseen(wanted)
+
     @abstractmethod
     def drifted(self, wanted: W, found: F) -> W:
         """Inputs as they would have to be for the slots to be as wanted."""

@@ -86,7 +86,7 @@ def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Repo
         return Report(opened.name, failures=(_without_input(opened, lacking),))
     if operation is Operation.DESTROY:
         return _destroy(opened, plan)
-    return _reconcile(operation, opened, plan, Watch(tell))
+    return _reconcile(operation, opened, plan, Watch(tell, preview=operation is Operation.PREVIEW))
 
 
 def _without_input(opened: Open, lacking: str) -> Failure:

@@ -115,7 +115,8 @@ class Servicer(ProviderServicer):
         kind = _kind(request.urn)
         wanted = model(kind.wanted, MessageToDict(request.properties))
         if request.preview:
-            return proto.CreateResponse(properties=_struct(kind.foreseen(wanted)))
+            foreseen = await asyncio.to_thread(kind.previewed, self._process, None, wanted)
+            return proto.CreateResponse(properties=_struct(foreseen))
         name = f"{wanted.site}/{request.urn.rpartition('::')[2]}"
         found = await asyncio.to_thread(kind.bring_up, self._process, None, wanted)
         await _keep_what_was_done(context, name, kind, found)
@@ -126,9 +127,10 @@ class Servicer(ProviderServicer):
         """Bring up what is not as wanted; let go of what is no longer wanted."""
         kind = _kind(request.urn)
         wanted = model(kind.wanted, MessageToDict(request.news))
-        if request.preview:
-            return proto.UpdateResponse(properties=_struct(kind.foreseen(wanted)))
         before = model_or_none(kind.found, MessageToDict(request.olds))
+        if request.preview:
+            foreseen = await asyncio.to_thread(kind.previewed, self._process, before, wanted)
+            return proto.UpdateResponse(properties=_struct(foreseen))
         found = await asyncio.to_thread(kind.bring_up, self._process, before, wanted)
         await _keep_what_was_done(context, request.id, kind, found)
         return proto.UpdateResponse(properties=_struct(found))

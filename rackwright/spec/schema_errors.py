@@ -41,6 +41,9 @@ _TYPES = {
 }
 """First word of pydantic's error type → what was expected."""
 
+_HINTS = {"rackwright": "this release reads version 1; a spec of a later one needs a later release"}
+"""Path → what to do where its value is none of the known ones, and the nearest one is not the answer."""
+
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least {}"),
     "greater_than": ("gt", "more than {}"),
@@ -191,7 +194,7 @@ class _Translator:
             path,
             got=got,
             expected=one_of(known),
-            hint=did_you_mean(self._text(path), known),
+            hint=_HINTS.get(str(path)) or did_you_mean(self._text(path), known),
         )
 
     def _out_of_range(self, path: SpecPath, expected: str) -> Finding:

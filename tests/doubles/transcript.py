@@ -7,8 +7,9 @@ The word after a block's language says who runs it:
 | `run` | `tests/unit/test_docs.py`: commands, and what they print, word for word (`…` stands for lines) |
 | `file=NAME` | nobody: the content of a file that the commands after it use |
 | `lab` | `tests/roles/test_pages.py`, on a lab |
-| `machine` | nobody in a test: it takes a whole machine; `docs/proof.md` says when it was last done |
-| `hardware` | nobody yet: it needs a real machine room |
+| `runs` | `tests/unit/test_docs.py`, on run folders of the names that the commands have |
+| `machine: WHY` | nobody in a test: it takes a whole machine, or a shell of its own |
+| `hardware: WHY` | nobody yet: it needs a real machine room |
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHELLS = ("console", "sh")
-MARKS = ("run", "lab", "machine", "hardware")
+MARKS = ("run", "lab", "runs")
+UNRUN_MARKS = ("machine", "hardware")
 _FENCE = re.compile(r"^```(?P<info>\S.*)?$")
 
 
@@ -39,11 +41,18 @@ class Block:
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
 
+    @property
+    def has_runner(self) -> bool:
+        """Whether its mark says who runs it, or why nobody does."""
+        mark, _, why = self.mark.partition(": ")
+        return self.mark in MARKS or (mark in UNRUN_MARKS and bool(why))
+
     def commands(self) -> list[str]:
         """The command lines: behind `$` in a console, every line of a script."""
         if self.language == "console":
             return [line[2:] for line in self.text.splitlines() if line.startswith("$ ")]
-        return [line for line in self.text.splitlines() if line and not line.startswith("#")]
+        lines = self.text.replace("\\\n", " ").splitlines()
+        return [line for line in lines if line and not line.startswith("#")]
 
     def steps(self) -> list[tuple[str, str]]:
         """Each command of a console with the output that is shown for it."""

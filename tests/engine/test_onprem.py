@@ -161,8 +161,10 @@ def test_controllers_that_cannot_be_used_are_named_and_stop_nobody(make_site: Ca
         site.bmc(slot).fault = fault
     locked = list(site.hall.bmcs)[-1]
     site.bmc(locked).password = "another"  # noqa: S105 (the double's)
+    foreseen = site.stack("preview", code=3)["failures"]
     done = site.run("up", "--yes", code=2)
     answer = site.stack("up", "--yes", code=2)
+    assert answer["failures"] == foreseen
     told = {failure["subject"]: failure["code"] for failure in answer["failures"]}
     assert told == {slot: _CODES[fault] for slot, fault in bad.items()} | {locked: "BMC004"}
     for slot, code in told.items():

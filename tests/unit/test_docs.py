@@ -7,17 +7,21 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rackwright import paths
+from tests.doubles import runs
 from tests.doubles.command_lines import refusals, simple_commands, unknown
-from tests.doubles.transcript import MARKS, SHELLS, Block, blocks, shows
+from tests.doubles.transcript import SHELLS, Block, blocks, shows
 
 REPOSITORY = paths.repository()
 PAGES = sorted(
-    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("benchmarks/**/*.md")]
+    page
+    for folder in ("*.md", "docs/**/*.md", "benchmarks/**/*.md", "roles/*/README.md")
+    for page in REPOSITORY.glob(folder)
 )
 BLOCKS = [block for page in PAGES for block in blocks(page)]
 SHELL_BLOCKS = [block for block in BLOCKS if block.language in SHELLS]
@@ -25,13 +29,13 @@ RUN = [block for block in BLOCKS if block.mark == "run"]
 GUIDES = [page for page in PAGES if page.name != "CHANGELOG.md"]
 INLINE = re.compile(r"(?<!`)`rackwright ([^`\n]+)`(?!`)")
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
-PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?:::(\w+))?`")
+PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?<!/\d)(?:::(\w+))?`")
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
 def _faults(block: Block) -> list[str]:
     """What is wrong with a block of commands: nobody runs it, or its commands do not exist."""
-    nobody = [] if block.mark in MARKS else [f"{block}: no mark says who runs this"]
+    nobody = [] if block.has_runner else [f"{block}: no mark says who runs this"]
     refused = [f"{block}: {said}" for line in block.commands() for said in refusals(line)]
     made = [words for line in block.commands() for words in simple_commands(line) if words[0] == "make"]
     targets = {word for words in made for word in words[1:] if "=" not in word}
@@ -48,9 +52,10 @@ def test_block_says_who_runs_it_and_its_commands_exist(block: Block) -> None:
     [
         ("sh", "ls", "no mark"),
         ("console later", "$ ls", "no mark"),
-        ("console hardware", "$ rackwright up clusters/lab.yaml --ys", "No such option"),
-        ("sh machine", 'eval "$(rackwright envs x.yaml)"', "no command envs"),
-        ("sh machine", "make labb", "no target labb"),
+        ("console hardware", "$ ls", "no mark"),
+        ("console hardware: a hall", "$ rackwright up clusters/lab.yaml --ys", "No such option"),
+        ("sh machine: a shell", 'eval "$(rackwright envs x.yaml)"', "no command envs"),
+        ("sh machine: a machine", "make labb", "no target labb"),
     ],
 )
 def test_a_block_that_nobody_runs_or_could_run_is_seen(
@@ -76,6 +81,16 @@ def test_a_mention_of_what_does_not_exist_is_seen() -> None:
         "lab upp SPEC",
         "--dif",
     ]
+
+
+NOT_THERE = REPOSITORY / "docs" / "decisions" / "0012-commands-not-there.md"
+
+
+def test_what_is_said_not_to_be_there_is_not_there() -> None:
+    rows = re.findall(r"^\| (`.+?) \| ", NOT_THERE.read_text(), flags=re.MULTILINE)
+    named = [words for row in rows for words in re.findall(r"`([^`]+)`", row.replace("\\|", " "))]
+    assert {words.split()[0] for words in named} >= {"act", "node", "rolling", "localise", "place", "assets"}
+    assert [words for words in named if not unknown(words.split())] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
@@ -116,6 +131,16 @@ def _checkout(home: Path) -> Path:
     checkout = home / "rackwright"
     shutil.copytree(REPOSITORY / "clusters", checkout / "clusters")
     return checkout
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if block.mark == "runs"], ids=str)
+def test_commands_on_run_folders_end_well(block: Block, tmp_path: Path) -> None:
+    checkout = _checkout(tmp_path)
+    for named in sorted(set(re.findall(r"runs/\S+", block.text))):
+        runs.build(checkout / named, replace(runs.fleet(8), rails=1))
+    for command in block.commands():
+        said = _run(f"{command}; echo ended with $?", tmp_path)
+        assert said.endswith("ended with 0\n"), said
 
 
 def _put_right(page: Path, outputs: dict[int, str]) -> None:

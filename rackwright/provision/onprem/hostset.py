@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.provision.onprem.changes import changes
 from rackwright.provision.onprem.model import FoundHost, FoundSet, WantedHost, WantedSet
-from rackwright.provision.onprem.reconcile import Reconciler, bring_up, look
+from rackwright.provision.onprem.reconcile import Reconciler, bring_up, identify, look
 from rackwright.provision.onprem.redfish import Access, require_authority
 from rackwright.spec.credentials import parse
 from rackwright.spec.references import locate, read_secret
@@ -89,6 +89,15 @@ def foreseen(wanted: WantedSet) -> FoundSet:
         for slot, host in wanted.hosts.items()
     }
     return _found(wanted, hosts)
+
+
+def previewed(found: FoundSet | None, wanted: WantedSet, reach: Access, reconciler: Reconciler) -> FoundSet:
+    """As foreseen, but for new hosts that an `up` could not bring up: each with its reason."""
+    known = found.hosts if found is not None else {}
+    new = {slot: host for slot, host in wanted.hosts.items() if slot not in known}
+    looked = reconciler.each(identify, new, reach)
+    failing = {slot: host for slot, host in looked.items() if host.failure is not None}
+    return _found(wanted, {**foreseen(wanted).hosts, **failing})
 
 
 def drifted(wanted: WantedSet, found: FoundSet) -> WantedSet:

@@ -52,6 +52,13 @@ class HostKind(Kind[WantedSet, FoundSet]):
         return hostset.foreseen(wanted)
 
     @override
+    def previewed(self, process: Process, found: FoundSet | None, wanted: WantedSet) -> FoundSet:
+        if found is not None and wanted.hosts.keys() <= found.hosts.keys():
+            return self.foreseen(wanted)
+        reach = hostset.access(wanted.bmc, process.folders)
+        return hostset.previewed(found, wanted, reach, process.reconciler)
+
+    @override
     def drifted(self, wanted: WantedSet, found: FoundSet) -> WantedSet:
         return hostset.drifted(wanted, found)
 

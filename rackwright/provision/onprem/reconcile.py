@@ -62,6 +62,17 @@ def look(slot: str, host: WantedHost, access: Access) -> FoundHost:
         return _found(host, "on" if found.on else "off", found_serial=host.serial)
 
 
+def identify(slot: str, host: WantedHost, access: Access) -> FoundHost:
+    """See that a host could be brought up: its controller lets us in, and it is the machine meant.
+
+    Raises:
+        SubjectFailed: not this machine, or not reached.
+    """
+    with machine(slot, host.bmc_address, host.serial, access) as found:
+        found.require_mac(host.boot_mac)
+        return _found(host, "on" if found.on else "off", found_serial=host.serial)
+
+
 def _note(error: SubjectFailed) -> FailureNote:
     failure = error.failures[0]
     return FailureNote(code=failure.code, cause=failure.cause, hint=failure.hint)

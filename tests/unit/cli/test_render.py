@@ -57,9 +57,10 @@ def test_a_spec_that_was_not_planned_is_refused_and_nothing_written(
 ) -> None:
     lock = spec.with_name("lab.lock.yaml")
     lock.unlink()
-    assert run(["render", str(spec), "--out", str(tmp_path / "out")]) == 1
+    moved = spec.rename(spec.with_name("my lab.yaml"))
+    assert run(["render", str(moved), "--out", str(tmp_path / "out")]) == 1
     err = capsys.readouterr().err
-    assert "PLAN001" in err
-    assert f"rackwright plan {spec}" in err
+    assert "PLAN001: the spec never was planned" in err
+    assert f"rackwright plan '{moved}'" in err
     assert not (tmp_path / "out").exists()
     assert not lock.exists()

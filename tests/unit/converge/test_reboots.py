@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from rackwright.catalogue.model import Reboot
-from rackwright.converge.reboots import PREFIX, End, Result, Rolling, batches
+from rackwright.converge.reboots import PREFIX, End, Result, Rolling, batches, exit_code, unreached
+from rackwright.inventory.model import Absence, Absent
 
 WHY = ("kernel_tuning: cmdline iommu=pt",)
 SERVICES = frozenset({"slurmd.service", "munge.service"})
@@ -193,3 +194,15 @@ def test_only_our_own_drain_is_taken_back(reason: str, released: bool) -> None: 
 
 def test_a_drain_of_a_reboot_is_none_that_node_health_takes_back() -> None:
     assert not PREFIX.startswith("rackwright: ")
+
+
+def _absent(absence: Absence) -> Absent:
+    return Absent(
+        site="hall", pool="n", absence=absence, code="", reason=f"it is {absence}", got="nothing", hint=""
+    )
+
+
+def test_a_host_that_should_be_there_and_is_not_makes_the_answer_incomplete() -> None:
+    told = unreached({"n1": _absent(Absence.NO_KEY), "n2": _absent(Absence.HELD)})
+    assert told == {"n1": Result(End.UNREACHED, (), "it is no-key: nothing")}
+    assert exit_code(told) == 3

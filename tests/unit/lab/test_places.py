@@ -53,6 +53,17 @@ def _stored(root: Path, name: str, spec: Path) -> None:
     (folder / "world.json").write_text(f'{{"spec": "{spec}"}}')
 
 
+def test_labs_that_are_here_are_told_by_name_and_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("RACKWRIGHT_RUN", str(tmp_path / "run"))
+    assert naming.here() == []
+    _stored(tmp_path / "state", "one", Path("/clusters/one.yaml"))
+    (tmp_path / "run" / "two").mkdir(parents=True)
+    assert naming.here() == ["one (/clusters/one.yaml)", "two (of no known spec)"]
+
+
 def test_a_lab_is_meant_by_its_name_or_by_its_spec_however_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

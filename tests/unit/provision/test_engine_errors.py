@@ -23,6 +23,14 @@ Diagnostics:
 error: update failed
 """
 
+_OURS = """\
+Diagnostics:
+  rackwright:onprem:HostSet (node-u01):
+    error: state:bmc-ca.pem: BMC011 the authority cannot be read; got No such file or directory
+
+error: update failed
+"""
+
 
 def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
     return CommandError(CommandResult(stdout, stderr, code))
@@ -36,6 +44,7 @@ def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
         (_error(_FULL), "PULUMI003", "no space left on device"),
         (_error(code=-9), "PULUMI002", "signal 9"),
         (_error(stdout=_PROGRAM), "PULUMI004", "Missing required configuration variable 'onprem:plan'"),
+        (_error(stdout=_OURS), "BMC011", "state:bmc-ca.pem: the authority cannot be read"),
         (_error("error: update failed"), "PULUMI004", "update failed"),
         (_error(), "PULUMI004", "nothing"),
     ],

@@ -108,6 +108,17 @@ def test_a_set_that_failed_in_part_tells_how_many_are_on(wanted: WantedSet, up: 
     assert told == ["  node-u01: 1 of 2 hosts on"]
 
 
+def test_a_preview_tells_of_no_host_that_is_on_and_keeps_what_it_foresees(
+    wanted: WantedSet, up: FoundSet
+) -> None:
+    told: list[str] = []
+    watch = Watch(told.append, preview=True)
+    watch.take(_step("resourcePreEvent", "create", new=State(wanted)))
+    watch.take(_step("resOutputsEvent", "create", new=State(wanted, _off(up, "node-001"))))
+    assert told == ["  node-u01: create, 2 hosts"]
+    assert watch.sets == [(KINDS[HOST_SET], _off(up, "node-001"))]
+
+
 def test_a_set_that_goes_is_forgotten(up: FoundSet) -> None:
     watch, _ = _watched(_step("resourcePreEvent", "delete", old=State(outputs=up)))
     assert [str(change) for change in watch.changes] == [

@@ -111,3 +111,17 @@ def test_an_authority_without_a_certificate_is_told(ground: Ground, content: str
     with pytest.raises(EnvironmentUnfit) as raised:
         hostset.access(ground.wanted_set().bmc, ground.folders)
     assert (raised.value.code, raised.value.where) == ("BMC011", "state:bmc-ca.pem")
+
+
+def test_new_hosts_that_could_not_be_brought_up_are_foreseen_with_their_reason(
+    make_ground: Callable[..., Ground],
+) -> None:
+    ground = make_ground(3)
+    wanted = ground.wanted_set()
+    ground.bmc("node-001").serial = "another"
+    ground.bmc("node-002").macs = ["02:00:00:00:00:99"]
+    seen = hostset.previewed(None, wanted, ground.access, ground.reconciler)
+    told = {failure.subject: failure.code for failure in hostset.failures_of(seen.hosts)}
+    assert told == {"node-001": "IDENTITY001", "node-002": "IDENTITY002"}
+    assert seen.hosts["node-003"].power == "on"
+    assert {bmc.power for bmc in ground.hall.bmcs.values()} == {"Off"}

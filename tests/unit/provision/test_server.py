@@ -98,11 +98,28 @@ def test_inputs_that_are_no_host_set_are_refused_by_their_place(engine: Engine) 
     assert [failure.property for failure in refused.failures] == ["hosts.node-001.serial"]
 
 
-def test_a_preview_of_a_new_set_touches_nothing(engine: Engine) -> None:
+def test_a_preview_of_a_new_set_looks_and_touches_nothing(engine: Engine) -> None:
+    engine.ground.bmc("node-002").fault = Fault.UNAVAILABLE
     request = proto.CreateRequest(urn=URN, properties=_inputs(engine), preview=True)
-    foreseen = MessageToDict(engine.ask("Create", request).properties)
-    assert {host["power"] for host in foreseen["hosts"].values()} == {"on"}
-    assert not any(bmc.asked for bmc in engine.ground.hall.bmcs.values())
+    foreseen = MessageToDict(engine.ask("Create", request).properties)["hosts"]
+    assert {slot: host["power"] for slot, host in foreseen.items()} == {
+        "node-001": "on",
+        "node-002": "unknown",
+    }
+    assert foreseen["node-002"]["failure"]["code"] == "BMC005"
+    assert {kind for bmc in engine.ground.hall.bmcs.values() for kind in bmc.asked} == {"GET"}
+
+
+def test_a_preview_of_an_update_speaks_to_new_hosts_only(engine: Engine) -> None:
+    inputs = MessageToDict(_inputs(engine))
+    del inputs["hosts"]["node-002"]
+    request = proto.CreateRequest(urn=URN, properties=_struct(inputs))
+    state = engine.ask("Create", request).properties
+    for bmc in engine.ground.hall.bmcs.values():
+        bmc.asked.clear()
+    update = proto.UpdateRequest(id="x", urn=URN, olds=state, news=_inputs(engine), preview=True)
+    engine.ask("Update", update)
+    assert [slot for slot, bmc in engine.ground.hall.bmcs.items() if bmc.asked] == ["node-002"]
 
 
 def test_create_then_no_difference(engine: Engine) -> None:
