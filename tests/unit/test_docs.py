@@ -29,7 +29,9 @@ RUN = [block for block in BLOCKS if block.mark == "run"]
 GUIDES = [page for page in PAGES if page.name != "CHANGELOG.md"]
 INLINE = re.compile(r"(?<!`)`rackwright ([^`\n]+)`(?!`)")
 LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
-PROOF = re.compile(r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?<!/\d)(?:::(\w+))?`")
+PROOF = re.compile(
+    r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?<!/\d)(?:::(\w+))?`"
+)
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
