@@ -12,7 +12,8 @@ from rackwright.errors import GOOD
 from rackwright.inventory.model import Inventory
 from rackwright.plan.model import Plan
 from rackwright.spec.cluster import ClusterSpec
-from rackwright.validate.model import Measurements
+from rackwright.validate.expectations import Expectations
+from rackwright.validate.model import Measurements, Run
 from rackwright.verdict.model import Verdict
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _MODELS: dict[str, type[Model]] = {
     "spec": ClusterSpec,
     "plan": Plan,
     "inventory": Inventory,
+    "run": Run,
     "measurement": Measurements,
+    "expectations": Expectations,
     "verdict": Verdict,
 }
 
@@ -31,7 +34,7 @@ _MODELS: dict[str, type[Model]] = {
 @frame.command(example="rackwright schema > cluster.schema.json")
 @click.argument("kind", type=click.Choice(list(_MODELS)), default="spec")
 def command(console: Console, kind: str) -> int:
-    """Print the JSON Schema of a spec, a plan, an inventory, measurements or a verdict.
+    """Print the JSON Schema of a spec, a plan, an inventory, a run, measurements, expectations or a verdict.
 
     With --format json it also holds rackwright's own field `schema`, as every document does.
     """

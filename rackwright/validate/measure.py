@@ -23,10 +23,10 @@ from rackwright.validate.model import (
     Unread,
 )
 from rackwright.validate.parsers import dcgm_diag
-from rackwright.validate.parsers.table import parse
+from rackwright.validate.parsers.table import VERSIONS, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from rackwright.validate.model import Artefact
 
@@ -55,7 +55,7 @@ def measure(run: Run, read: Callable[[Artefact], str | Iterable[str]]) -> Measur
         parsed = understood(step, read(step.stdout), run)
         if parsed.status is not Completeness.COMPLETE:
             unread.append(Unread(step=step.name, status=parsed.status, problem=parsed.problem))
-        measured += measurements_of(step, parsed)
+        measured += measurements_of(step, parsed, run)
     return Measurements(measurements=tuple(measured), unread=tuple(unread))
 
 
@@ -79,21 +79,43 @@ def understood(step: Step, text: str | Iterable[str], run: Run) -> Parsed:
     return parsed.model_copy(update={"readings": known})
 
 
-def measurements_of(step: Step, parsed: Parsed) -> tuple[Measurement, ...]:
+def measurements_of(step: Step, parsed: Parsed, run: Run) -> tuple[Measurement, ...]:
     """What was read, with the step's context where the tool says nothing."""
     if step.stdout is None:
         return ()
+    versions = common_versions(run)
+    platform_of = platforms(run)
     return tuple(
         Measurement(
             name=reading.name,
             value=reading.value,
             unit=reading.unit,
-            context=reading.context.over(step.context),
+            context=(context := reading.context.over(step.context)),
             step=step.name,
             artefact=step.stdout,
+            parser=f"{step.tool}/{VERSIONS[step.tool]}",
+            platform=one_platform(platform_of, context),
+            versions=versions,
         )
         for reading in parsed.readings
     )
+
+
+def common_versions(run: Run) -> dict[str, str]:
+    """What all images of a run have alike."""
+    known = [set(image.items()) for image in run.images.values()]
+    return dict(sorted(set.intersection(*known))) if known else {}
+
+
+def platforms(run: Run) -> dict[str, str]:
+    """Slot → its platform."""
+    return {slot: name for name, slots in run.platforms.items() for slot in slots}
+
+
+def one_platform(platform_of: Mapping[str, str], about: Context) -> str:
+    """The one platform of all slots of a value; empty where there are several, or none is known."""
+    names = {platform_of.get(slot, "") for slot in (about.node, *about.nodes) if slot}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _hosts_problem(step: Step, parsed: Parsed) -> str:

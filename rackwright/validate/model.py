@@ -113,11 +113,17 @@ class Event(StrEnum):
 
 
 class Measurement(Reading):
-    """One value with where it was read."""
+    """One value with where it was read, by whom, and of what."""
 
     step: str
     """Name of the step."""
     artefact: Artefact
+    parser: str = ""
+    """Name and version of the parser: ``nccl-tests/1``."""
+    platform: str = ""
+    """Of all nodes that it is about; empty where they are of several."""
+    versions: dict[str, str] = {}
+    """Of what all images of the run have alike, as the spec says it: kernel, driver, nccl."""
 
 
 class Completeness(StrEnum):

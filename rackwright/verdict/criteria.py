@@ -152,6 +152,6 @@ CRITERIA: tuple[Criterion, ...] = (
         ("down", "growth", "rate"),
         good="no counter of its ports tells of a fault",
         needs_all=False,
-        unless={"down": frozenset({"link_downed"})},
+        unless={"down": frozenset({"link_downed", "carrier_down_count"})},
     ),
 )

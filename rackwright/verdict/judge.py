@@ -15,6 +15,7 @@ from rackwright.verdict.judgement import Judgement, Who, unmeasured, worst
 from rackwright.verdict.model import Kind, Value, Verdict
 from rackwright.verdict.rollup import subjects
 from rackwright.verdict.stability import Stability
+from rackwright.verdict.transport import SENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,17 +117,17 @@ def _faulty(evidence: Evidence, found: list[Judgement]) -> dict[tuple[str, int],
 
 def _not_judged(evidence: Evidence) -> dict[str, str]:
     """Measurement → why nothing judges it."""
-    bare = {
-        f"{evidence.bounds.check(one)}: {_called(one)}"
-        for one in evidence.measurements.measurements
-        if evidence.bound(one) is None and (evidence.bounds.check(one), one.name) not in _NOT_BY_FIGURES
-    }
-    return dict.fromkeys(sorted(bare), "nobody published or measured a figure for it here")
+    bare, judged = set[str](), set[str]()
+    for one in evidence.measurements.measurements:
+        check = evidence.bounds.check(one)
+        otherwise = (check, one.name) in _NOT_BY_FIGURES or _called(one) in SENT
+        (judged if otherwise or evidence.bound(one) is not None else bare).add(f"{check}: {_called(one)}")
+    return dict.fromkeys(sorted(bare - judged), "nobody published or measured a figure for it here")
 
 
 def _called(one: Measurement) -> str:
-    counter = one.context.parameters.get("counter")
-    return f"{one.name} of {counter}" if counter else one.name
+    """A counter is judged by its growth or by its rate, and is one thing."""
+    return str(one.context.parameters.get("counter") or one.name)
 
 
 _NOT_BY_FIGURES = frozenset(
@@ -136,6 +137,7 @@ _NOT_BY_FIGURES = frozenset(
         *((Check.KERNEL_LOG, name) for name in (*Event, "events", "sealed")),
         *((check, "sealed") for check in (Check.TRANSPORT, Check.GPU_STATE)),
         (Check.TRANSPORT, "ranks"),
+        (Check.COUNTERS, "ports"),
     }
 )
 """Judged by comparison, or by a table of codes; or said of an output itself."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rackwright.validate.expectations import Expectation, Key
+from rackwright.validate.measure import common_versions, one_platform, platforms
 from rackwright.validate.model import Measurement, Run
 
 
@@ -15,8 +16,8 @@ class Bounds:
         self._checks: Mapping[str, str] = {step.name: step.check for step in run.steps}
         ports = {(rail.fabric, rail.rail) for rail in run.rails}
         self._rails = {fabric: sum(1 for other, _ in ports if other == fabric) for fabric, _ in ports}
-        self._platform_of = {slot: name for name, slots in run.platforms.items() for slot in slots}
-        self.versions = _common(run.images.values())
+        self._platform_of = platforms(run)
+        self.versions = common_versions(run)
         self._by_name: dict[tuple[str, str], list[Expectation]] = {}
         for expectation in expectations:
             self._by_name.setdefault((expectation.key.check, expectation.key.name), []).append(expectation)
@@ -59,15 +60,7 @@ class Bounds:
 
     def platform(self, measurement: Measurement) -> str:
         """The one platform that a measurement is about; empty where there are several, or nobody knows."""
-        context = measurement.context
-        names = {self._platform_of.get(slot, "") for slot in (context.node, *context.nodes) if slot}
-        return names.pop() if len(names) == 1 else ""
-
-
-def _common(images: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Versions that all images of a run have alike."""
-    known = [set(image.items()) for image in images]
-    return dict(sorted(set.intersection(*known))) if known else {}
+        return one_platform(self._platform_of, measurement.context)
 
 
 def _weight(expectation: Expectation) -> tuple[int, float]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
+from rackwright.validate.model import Ended
 from rackwright.verdict.judgement import Judgement, Who, judged
 from rackwright.verdict.matching import amount, within
 from rackwright.verdict.model import Kind, Value
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rackwright.validate.expectations import Expectation
-    from rackwright.validate.model import Measurement
+    from rackwright.validate.model import Measurement, Step
     from rackwright.verdict.evidence import Evidence
 
 SAID: Mapping[str, str] = {
@@ -29,6 +30,9 @@ SAID: Mapping[str, str] = {
 
 SENT = frozenset({"port_xmit_data", "tx_bytes"})
 """Counters of what a port has sent (Linux, infiniband and net statistics; EFA's own)."""
+
+OVER_PORTS = frozenset({Check.PAIRS, Check.COLLECTIVES, Check.NCCL_TESTS, Check.NCCOM_TEST})
+"""Checks whose data must leave a node where several take part."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Traffic:
 
     def judge(self, evidence: Evidence) -> Iterator[Judgement]:
         """Each node whose counters were read twice."""
+        used = {node for step in evidence.run.steps if _goes_over_ports(step) for node in step.nodes}
         for who, found in evidence.by_subject(self.check, "growth", self.kind).items():
             sent = [one for one in found if one.context.parameters.get("counter") in SENT]
             if not sent:
@@ -90,12 +95,19 @@ class Traffic:
                 )
                 continue
             most = max(sent, key=amount)
-            value, cause = (
-                (Value.PASS, "its ports were used")
-                if amount(most)
-                else (Value.FAIL, "nothing left its ports")
-            )
+            value, cause = Value.PASS, "its ports were used"
+            if not amount(most):
+                value, cause = _IDLE if who.name in used else _UNUSED
             yield judged(who, self.name, value, cause, sent, shown=most)
+
+
+_IDLE = Value.FAIL, "nothing left its ports"
+_UNUSED = Value.NOT_RUN, "it took part in nothing that would go over its ports"
+
+
+def _goes_over_ports(step: Step) -> bool:
+    """Whether a step came to its end that had several nodes exchange data."""
+    return step.check in OVER_PORTS and step.ended is Ended.DONE and len(step.nodes) > 1
 
 
 def _planned(bound: Expectation) -> str:

@@ -39,7 +39,8 @@ class Case:
 
     def _of(self, step: Step) -> Measurements:
         text = self.texts[step.stdout.path] if step.stdout else ""
-        key = (step.model_dump_json(), str(self.run.rails), text)
+        about = f"{self.run.rails} {self.run.platforms} {self.run.images}"
+        key = (step.model_dump_json(), about, text)
         if key not in _READ:
             _READ[key] = measure(self.run.model_copy(update={"steps": (step,)}), lambda _: text)
         return _READ[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import Check
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.limits import _limit, limits
 from rackwright.validate.measure import measure
@@ -14,7 +15,6 @@ from rackwright.verdict.judge import judge
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwright.catalogue.model import Check
     from rackwright.verdict.model import Reason, Verdict
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -60,6 +60,13 @@ def _step(check: Check, tool: Tool, nodes: tuple[str, ...]) -> Step:
         exit_status=0,
         stdout=Artefact(path=f"raw/{name}.stdout", sha256=SHA),
     )
+
+
+def exchanging(run: Run) -> Run:
+    """The same, in which its nodes have also exchanged data with another one."""
+    (nodes,) = run.sites.values()
+    step = _step(Check.COLLECTIVES, Tool.COLLECTIVES, (*nodes, "another"))
+    return run.model_copy(update={"steps": (*run.steps, step)})
 
 
 def verdict(run: Run, texts: Mapping[str, str], expected: tuple[Expectation, ...] = ()) -> Verdict:

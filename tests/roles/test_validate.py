@@ -76,6 +76,31 @@ def test_good_nodes_pass_and_slurm_accounts_for_it(idle: Site, tmp_path: Path) -
         assert (tmp_path / "run" / name).stat().st_size > 0
 
 
+@pytest.mark.slow
+def test_a_port_that_lost_its_link_for_a_while_is_told_by_its_counters(idle: Site, tmp_path: Path) -> None:
+    """Nothing goes over it meanwhile: the link is there before and after, when others look."""
+    process = start(idle, tmp_path / "run")
+    folder = tmp_path / "run"
+    begun = [folder / "raw" / "counters" / "before" / f"{node}.stdout" for node in NODES]
+    wait(lambda: all(file.is_file() and file.stat().st_size for file in begun), lambda: "not begun")
+    idle.lab.rackwright("lab", "fault", "cut-rail", f"{VICTIM}/r1", "--lab", idle.lab.name)
+    time.sleep(8)
+    idle.lab.rackwright("lab", "fault", "clear", "--lab", idle.lab.name)
+    out, err = process.communicate(timeout=2 * WITHIN_S)
+    assert process.returncode == 1, out + err
+    subjects = {one["name"]: one for one in json.loads(out)["subjects"]}
+    told = {
+        node: one
+        for node in NODES
+        for one in subjects[node]["reasons"]
+        if one["criterion"] == "port-counters"
+    }
+    assert told[VICTIM]["cause"].startswith("down of device r1 port 0 is ")
+    assert {node: one["value"] for node, one in told.items()} == {
+        node: "FAIL" if node == VICTIM else "PASS" for node in NODES
+    }
+
+
 def test_a_node_killed_in_a_collective_is_error_and_the_others_are_judged(idle: Site, tmp_path: Path) -> None:
     process = start(idle, tmp_path / "run")
     first = tmp_path / "run" / "raw" / "collectives" / "compute-0.stdout"

@@ -69,6 +69,9 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.NCCL_LOG: nccl_log.parse,
 }
 
+VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1)}
+"""Raised where a parser reads something else out of an output than it did; measurements name it."""
+
 
 def parse(tool: Tool, output: str | Iterable[str]) -> Parsed:
     """What a tool's output says; never raises.

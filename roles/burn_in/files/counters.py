@@ -3,9 +3,11 @@
 
 Lines of ``rackwright/counters/1``. Before: all counters are read once, kept in FILE on this host, and one
 line of kind ``begun`` says of how many ports. After: they are read again, and both samples of each port are
-printed, so that one output tells all; FILE is taken away. Ports are those of RDMA devices, EFA's among them
-(/sys/class/infiniband), of network interfaces that are named, and LNet as a whole. Each counter is read
-twice in all: reading those of some NICs makes their driver write to the kernel's log (leptonai/gpud#1164).
+printed, so that one output tells all; FILE is taken away. Meanwhile `watch.py` adds up for how long each port
+has no link (``down_s``), where it can be started as a unit of systemd. Ports are those of RDMA devices,
+EFA's among them (/sys/class/infiniband), of network interfaces that are named, and LNet as a whole. Each
+counter is read twice in all: reading those of some NICs makes their driver write to the kernel's log
+(leptonai/gpud#1164).
 """
 
 from __future__ import annotations
@@ -13,12 +15,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import watch
 from sealed import host, refuse, tell
 
 if TYPE_CHECKING:
@@ -31,6 +35,15 @@ LNET = Path("kernel/debug/lnet/stats")
 GAUGES = frozenset({"msgs_alloc"})
 """Numbers among counters that go down, too."""
 SUDO_S = 10
+NET = frozenset(
+    {
+        *("rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_crc_errors"),
+        "carrier_down_count",
+    }
+)
+"""Of an interface; its other statistics are parts of these."""
+WATCHED_S = 86400
+"""A watch that nobody asks ends by itself."""
 LNET_NAMES = (
     *("msgs_alloc", "msgs_max", "errors", "send_count", "recv_count", "route_count", "drop_count"),
     *("send_length", "recv_length", "route_length", "drop_length"),
@@ -48,14 +61,40 @@ def main(arguments: list[str]) -> None:
     asked = options.parse_args(arguments)
     if (asked.before is None) == (asked.after is None):
         refuse(SCHEMA, "either --before or --after must be given")
+    told = watch.ask(str(asked.before or asked.after))
     now = samples(asked.sys, asked.interfaces)
     if not now:
         refuse(SCHEMA, "this host has no port whose counters can be read")
     if asked.before is not None:
-        asked.before.write_text(json.dumps(now))
-        tell(SCHEMA, "begun", host=host(), ports=len(now))
+        begin(asked.before, now, asked.sys, asked.interfaces)
     else:
-        compare(asked.after, now)
+        compare(asked.after, [{**one, **_down(one, told)} for one in now])
+
+
+def begin(file: Path, now: list[dict[str, object]], root: Path, interfaces: list[str]) -> None:
+    """Keep the first samples, and have ports watched from here on; one that is watched was not down yet."""
+    first = dict.fromkeys(watch.ports(root, interfaces) if watching(file, root, interfaces) else (), 0.0)
+    file.write_text(json.dumps([{**one, **_down(one, first)} for one in now]))
+    tell(SCHEMA, "begun", host=host(), ports=len(now))
+
+
+def watching(file: Path, root: Path, interfaces: list[str]) -> bool:
+    """Start the watch outside of this step, which ends before the load begins."""
+    program = Path(__file__).with_name("watch.py")
+    unit = ("--quiet", "--collect", f"--uid={os.getuid()}", f"--property=RuntimeMaxSec={WATCHED_S}")
+    started = ("sudo", "-n", "systemd-run", *unit, "--service-type=exec", sys.executable, str(program))
+    words = [*started, "--sys", str(root), str(file), *interfaces]
+    try:
+        done = subprocess.run(words, capture_output=True, check=False, timeout=SUDO_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _down(sample: dict[str, object], told: dict[str, float]) -> dict[str, object]:
+    """Seconds without a link of the port of a sample, where somebody watched it."""
+    name = f"{sample['device']}/{sample['port']}"
+    return {"down_s": told[name]} if name in told else {}
 
 
 def compare(file: Path, now: list[dict[str, object]]) -> None:
@@ -64,6 +103,8 @@ def compare(file: Path, now: list[dict[str, object]]) -> None:
         before = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         refuse(SCHEMA, f"there is no first sample: {error}")
+    if sum("down_s" in one for one in before) > sum("down_s" in one for one in now):
+        refuse(SCHEMA, "who watched its ports is gone: the host was restarted, or the watch was ended")
     for one in (*before, *now):
         tell(SCHEMA, "sample", host=host(), **one)
     with contextlib.suppress(OSError):
@@ -91,7 +132,7 @@ def net(root: Path, interfaces: list[str]) -> Iterator[tuple[str, int, list[Path
     """Network interfaces that were named; how often the carrier went stands beside their statistics."""
     for name in interfaces:
         place = root / "class" / "net" / name
-        yield name, 0, [place / "statistics", place / "carrier_down_count"]
+        yield name, 0, [*(place / "statistics" / one for one in sorted(NET)), place / "carrier_down_count"]
 
 
 def lnet(root: Path) -> Iterator[tuple[str, int, list[Path]]]:

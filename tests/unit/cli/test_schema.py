@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     Capture = pytest.CaptureFixture[str]
 
 
-@pytest.mark.parametrize("kind", ["spec", "plan", "inventory", "measurement", "verdict"])
+KINDS = ["spec", "plan", "inventory", "run", "measurement", "expectations", "verdict"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_it_is_a_json_schema(kind: str, form: str, capsys: Capture) -> None:
     assert run(["schema", kind, "--format", form]) == 0
@@ -31,3 +34,21 @@ def test_the_spec_is_the_default_and_carries_what_editors_show(capsys: Capture) 
     pool = schema["$defs"]["Pool"]
     assert pool["properties"]["platform"]["description"].startswith("Key into the catalogue")
     assert schema["$defs"]["Role"]["enum"][0] == "slurm-controller"
+
+
+def test_a_file_of_expectations_is_held_against_its_schema(capsys: Capture) -> None:
+    """What `judge --expect` refuses for its form, an editor refuses, too."""
+    assert run(["schema", "expectations"]) == 0
+    checker = jsonschema.Draft202012Validator(json.loads(capsys.readouterr().out))
+    figure = {
+        "key": {"name": "busbw", "check": "nccl-tests", "collective": "all_reduce", "size_bytes": 8589934592},
+        "unit": "gb_s",
+        "at_least": 450.0,
+        "nominal": 480.0,
+        "provenance": "operator",
+        "source": "measured in hall A",
+    }
+    document = {"schema": "rackwright/expectations/1", "expectations": [figure]}
+    assert checker.is_valid(document)
+    for spoiled in ({**figure, "unit": "GB"}, {**figure, "busbw": 1}, {"key": figure["key"]}):
+        assert not checker.is_valid({**document, "expectations": [spoiled]})

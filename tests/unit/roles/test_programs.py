@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +20,7 @@ from rackwright.validate.parsers.sealing import body_of
 from rackwright.validate.parsers.table import parse
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
     from types import ModuleType
 
 BURN_IN = paths.repository() / "roles" / "burn_in" / "files"
@@ -35,14 +37,15 @@ def program(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def run(*words: str) -> str:
+def run(*words: str, path: Path | str = "/nonexistent") -> str:
+    """What a program prints; it finds no sudo but one in `path`."""
     done = subprocess.run(
         [sys.executable, BURN_IN / words[0], *words[1:]],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
-        env={"PATH": "/usr/bin:/bin", "SLURMD_NODENAME": "node-001", "PYTHONDONTWRITEBYTECODE": "1"},
+        env={"PATH": str(path), "SLURMD_NODENAME": "node-001", "PYTHONDONTWRITEBYTECODE": "1"},
     )
     return done.stdout
 
@@ -165,7 +168,7 @@ def test_a_host_without_ports_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "one", "one\n", "é\n\ntwo\n"])
 def test_what_is_collected_is_passed_on_as_it_is_and_sealed(text: str) -> None:
-    printed = run("collect.py", "printf", "%s", text)
+    printed = run("collect.py", "printf", "%s", text, path="/usr/bin:/bin")
     assert printed.startswith(text)
     body = body_of(printed)
     assert (body.lines, body.sealed) == (text.splitlines(), True)
@@ -181,3 +184,90 @@ def test_what_fails_is_not_sealed_and_keeps_its_status() -> None:
     )
     assert (done.returncode, done.stdout) == (7, "half\n")
     assert run("collect.py", "no-such-program") == ""
+
+
+SYSTEMD = """#!/bin/sh
+# As `sudo -n systemd-run OPTION… PROGRAM ARGUMENT…` of a unit that outlives who asks for it.
+while [ "${1#-}" != "$1" ] || [ "$1" = systemd-run ]; do shift; done
+"$@" > /dev/null 2>&1 < /dev/null &
+"""
+
+
+@pytest.fixture
+def systemd(tmp_path: Path) -> Path:
+    """A PATH on which sudo starts units."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "sudo").write_text(SYSTEMD)
+    (tmp_path / "bin" / "sudo").chmod(0o755)
+    return tmp_path / "bin"
+
+
+@pytest.fixture
+def watcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ModuleType]:
+    """watch.py as a module; whatever still watches in the end is told to go."""
+    monkeypatch.syspath_prepend(str(BURN_IN))
+    import watch as loaded  # type: ignore[import-not-found]  # noqa: PLC0415 (a program of a host)
+
+    module: ModuleType = loaded
+    yield module
+    module.ask(str(tmp_path / "kept"))
+
+
+def _down(text: str) -> dict[object, object]:
+    found = parse(Tool.COUNTERS, text)
+    assert found.status is Completeness.COMPLETE, found.problem
+    return {one.context.parameters["device"]: one.value for one in found.readings if one.name == "down"}
+
+
+def _begin(ports: Path, kept: Path, systemd: Path, watcher: ModuleType) -> None:
+    """Both ports have a link, are counted for the first time, and are watched."""
+    (ports / "class/net/r0/carrier").write_text("1\n")
+    (ports / "class/infiniband/mlx5_0/ports/1/state").write_text("4: ACTIVE\n")
+    began = run("counters.py", "--sys", str(ports), "--before", str(kept), "r0", path=systemd)
+    assert parse(Tool.COUNTERS, began).status is Completeness.COMPLETE
+    address, ends = watcher.address(str(kept)).replace("\0", "@"), time.monotonic() + 120
+    while address not in Path("/proc/net/unix").read_text():
+        assert time.monotonic() < ends
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("down", [(), ("r0",), ("r0", "mlx5_0")])
+def test_time_without_a_link_is_added_up_while_the_load_runs(
+    down: tuple[str, ...], ports: Path, tmp_path: Path, systemd: Path, watcher: ModuleType
+) -> None:
+    _begin(ports, tmp_path / "kept", systemd, watcher)
+    if "r0" in down:
+        (ports / "class/net/r0/carrier").write_text("0\n")
+    if "mlx5_0" in down:
+        (ports / "class/infiniband/mlx5_0/ports/1/state").write_text("1: DOWN\n")
+    found = _down(run("counters.py", "--sys", str(ports), "--after", str(tmp_path / "kept"), "r0"))
+    assert {port for port, seconds in found.items() if seconds} == set(down)
+    assert found.keys() == {"r0", "mlx5_0"}
+
+
+def test_ports_that_nobody_can_watch_have_no_time(ports: Path, tmp_path: Path) -> None:
+    words = ("counters.py", "--sys", str(ports))
+    run(*words, "--before", str(tmp_path / "kept"), "r0")
+    assert _down(run(*words, "--after", str(tmp_path / "kept"), "r0")) == {}
+
+
+def test_a_watch_that_was_ended_is_told_and_no_port_passes_by_it(
+    ports: Path, tmp_path: Path, systemd: Path, watcher: ModuleType
+) -> None:
+    _begin(ports, tmp_path / "kept", systemd, watcher)
+    assert watcher.ask(str(tmp_path / "kept"))
+    found = parse(
+        Tool.COUNTERS, run("counters.py", "--sys", str(ports), "--after", str(tmp_path / "kept"), "r0")
+    )
+    assert found.status is Completeness.NOT_RUN
+    assert "the watch was ended" in found.problem
+
+
+def test_a_state_of_efa_is_no_evidence_of_a_link(tmp_path: Path, watcher: ModuleType) -> None:
+    for device, driver in (("rdmap0s6", "efa"), ("mlx5_0", "mlx5_core")):
+        folder = tmp_path / "class/infiniband" / device
+        (folder / "ports/1").mkdir(parents=True)
+        (folder / "ports/1/state").write_text("4: ACTIVE\n")
+        (folder / "device").mkdir()
+        (folder / "device/driver").symlink_to(tmp_path / "drivers" / driver)
+    assert list(watcher.ports(tmp_path, [])) == ["mlx5_0/1"]

@@ -9,6 +9,7 @@ import pytest
 from rackwright.catalogue.model import Check
 from rackwright.validate.measure import measure, understood
 from rackwright.validate.model import Completeness, Context, Ended, Measurements, Parsed, Run, Step, Tool
+from rackwright.validate.parsers.table import VERSIONS
 from tests.doubles import runs
 from tests.doubles.one_check import run_of, text_of
 
@@ -46,6 +47,18 @@ def test_every_value_leads_back_to_its_step_and_file(folder: Path) -> None:
     run = runs.load(folder)
     for one in _measured(folder, run).measurements:
         assert _step(run, one.step).stdout == one.artefact
+
+
+def test_every_value_says_by_which_parser_of_which_platform_and_versions_it_was_read(folder: Path) -> None:
+    run = runs.load(folder)
+    nodes = runs.WORLDS["pass"].nodes
+    images = {"dgx": {"kernel": "6.8", "nccl": "2.26"}, "login": {"kernel": "6.8"}}
+    run = run.model_copy(update={"platforms": {"a": nodes[:1], "b": nodes[1:]}, "images": images})
+    found = _measured(folder, run).measurements
+    assert {one.parser for one in found} == {f"{step.tool}/{VERSIONS[step.tool]}" for step in run.steps}
+    assert {one.platform for one in found if one.context.node == nodes[0] and not one.context.nodes} == {"a"}
+    assert {one.platform for one in found if set(one.context.nodes) == set(nodes)} == {""}
+    assert all(one.versions == {"kernel": "6.8"} for one in found)
 
 
 def test_context_of_the_step_completes_that_of_the_tool(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from rackwright.validate.model import Completeness, Parsed, Reading, Tool, Unit
 from rackwright.validate.parsers.lines import seal
-from rackwright.validate.parsers.table import LOGS, PARSERS, parse
+from rackwright.validate.parsers.table import LOGS, PARSERS, VERSIONS, parse
 from tests.doubles.mutants import of_document, of_text
 
 if TYPE_CHECKING:
@@ -50,6 +51,22 @@ def test_output_is_read_as_its_case_says(case: Path, request: pytest.FixtureRequ
         file.write_text(json.dumps(shown, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     assert shown == json.loads(file.read_text(encoding="utf-8"))
     assert (case / "origin.md").read_text(encoding="utf-8").strip()
+
+
+@pytest.mark.parametrize("tool", PARSERS)
+def test_a_parser_that_reads_something_else_has_another_version(
+    tool: Tool, request: pytest.FixtureRequest
+) -> None:
+    """What was read of a case once is read so for ever, or by a parser of a higher version."""
+    file = CASES / "versions" / f"{tool}.json"
+    cases = {case.name: case / "expected.json" for case in FOLDERS if case.parent.name == tool}
+    read = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in cases.items()}
+    if request.config.getoption("--update-golden"):
+        file.write_text(json.dumps({"version": VERSIONS[tool], "cases": read}, indent=1) + "\n")
+    known = json.loads(file.read_text(encoding="utf-8"))
+    changed = [name for name, digest in known["cases"].items() if read.get(name) != digest]
+    assert not changed or VERSIONS[tool] > known["version"], f"{changed}: raise VERSIONS[{tool}]"
+    assert VERSIONS[tool] >= known["version"]
 
 
 @pytest.mark.parametrize("tool", PARSERS)

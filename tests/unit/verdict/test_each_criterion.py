@@ -15,7 +15,7 @@ from rackwright.validate.parsers.sealing import seal
 from rackwright.verdict import asymmetry, collective, criteria, fleet, judge, stability
 from rackwright.verdict.model import Value, Verdict
 from tests.doubles import runs
-from tests.doubles.one_check import limits_of, planned, run_of, text_of, verdict
+from tests.doubles.one_check import exchanging, limits_of, planned, run_of, text_of, verdict
 from tests.unit.verdict.test_links import verdict as of_link
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def _log(*lines: str) -> str:
 
 def _of(check: Check, tool: Tool, text: str, *expected: Expectation) -> Plant:
     return lambda _: verdict(run_of(check, tool, (NODE,)), {NODE: text}, (*limits_of(check), *expected))
+
+
+PORTS = run_of(Check.COUNTERS, Tool.COUNTERS, (NODE,))
 
 
 def _transport(_: CaseOf) -> Verdict:
@@ -153,7 +156,7 @@ PLANTS: Mapping[str, Plant] = {
     "repeat-stability": _unstable,
     "asymmetry": _uneven,
     "transport": _transport,
-    "traffic": _of(Check.COUNTERS, Tool.COUNTERS, _idle_port()),
+    "traffic": lambda _: verdict(exchanging(PORTS), {NODE: _idle_port()}, limits_of(Check.COUNTERS)),
     "device-codes": _of(
         Check.KERNEL_LOG, Tool.DMESG, _log("[    9.000000] NVRM: Xid (PCI:0000:1b:00): 79, pid=1")
     ),

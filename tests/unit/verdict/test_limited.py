@@ -10,7 +10,7 @@ from rackwright.validate.model import Tool
 from rackwright.validate.parsers.lines import seal
 from rackwright.validate.parsers.sealing import seal as sealed
 from rackwright.verdict.model import Reason, Value
-from tests.doubles.one_check import first, limits_of, planned, run_of, text_of, verdict
+from tests.doubles.one_check import exchanging, first, limits_of, planned, run_of, text_of, verdict
 
 NODE = "node-001"
 GPUS = run_of(Check.GPU_STATE, Tool.NVIDIA_SMI, (NODE,))
@@ -108,7 +108,7 @@ def _ports(text: str) -> Reason:
 def test_quiet_ports_pass_and_what_has_no_limit_is_listed() -> None:
     found = verdict(PORTS, {NODE: _counters(symbol_error=1)}, limits_of(Check.COUNTERS))
     assert first(found, NODE).value is Value.PASS
-    assert "counters: growth of port_rcv_errors" in found.not_judged
+    assert list(found.not_judged) == ["counters: port_rcv_errors"]
 
 
 @pytest.mark.parametrize("limit", [one for one in RATES if one.at_most is not None], ids=_name)
@@ -136,8 +136,11 @@ def test_time_without_a_link_counts_and_not_how_often_it_went(down_s: float, val
 
 
 def test_ports_over_which_nothing_went_prove_nothing() -> None:
-    found = _ports(_counters(sent=0))
+    idle, expected = {NODE: _counters(sent=0)}, limits_of(Check.COUNTERS)
+    found = first(verdict(exchanging(PORTS), idle, expected), NODE)
     assert (found.value, found.criterion, found.cause) == (Value.FAIL, "traffic", "nothing left its ports")
+    alone = first(verdict(PORTS, idle, expected), NODE)
+    assert (alone.value, alone.criterion) == (Value.NOT_RUN, "traffic"), "nobody was there to send to"
 
 
 def test_counters_without_any_limit_do_not_pass() -> None:
