@@ -83,7 +83,11 @@ def _slurm_parts(plan: Plan) -> dict[str, SlurmPart]:
         if slurm.accounting:
             duties.setdefault((slurm.accounting, scheduler), []).append(SlurmDuty.ACCOUNTING)
     return {
-        slot: SlurmPart(scheduler=scheduler, duties=tuple(found))
+        slot: SlurmPart(
+            scheduler=scheduler,
+            duties=tuple(found),
+            logins=plan.slurm[scheduler].logins if found == [SlurmDuty.NODE] else "open",
+        )
         for (slot, scheduler), found in duties.items()
     }
 

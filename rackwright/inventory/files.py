@@ -197,6 +197,7 @@ def _variables(host: Host) -> Variables:
         "rackwright_image": host.image,
         "rackwright_roles": list(host.roles),
         "rackwright_scheduler": host.slurm.scheduler if host.slurm else None,
+        "rackwright_logins": host.slurm.logins if host.slurm else "open",
         "rackwright_subnets": list(host.subnets),
         "rackwright_rack": host.rack,
         "rackwright_unit": host.unit,

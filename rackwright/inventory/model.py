@@ -11,6 +11,7 @@ from rackwright.plan.model import RailPort
 from rackwright.plan.observed import HostKey
 from rackwright.spec.base import Model
 from rackwright.spec.pools import Role
+from rackwright.spec.schedulers import Logins
 
 SCHEMA: Literal["rackwright/inventory/1"] = "rackwright/inventory/1"
 
@@ -39,6 +40,8 @@ class SlurmPart(Model):
 
     scheduler: str
     duties: tuple[SlurmDuty, ...]
+    logins: Logins = "open"
+    """Whether a login here needs a job here."""
 
 
 class Host(Model):

@@ -22,7 +22,7 @@ from rackwright.spec.assets import Asset as Asset  # noqa: PLC0414 (part of the 
 from rackwright.spec.base import Model
 from rackwright.spec.fabrics import Fabric
 from rackwright.spec.pools import Role
-from rackwright.spec.schedulers import BurstTimes
+from rackwright.spec.schedulers import BurstTimes, Logins
 from rackwright.spec.sites import Cooling, Link
 
 SCHEMA: Literal["rackwright/plan/1"] = "rackwright/plan/1"
@@ -262,6 +262,8 @@ class SlurmPlan(Model):
     slurmd_timeout_s: int
     host: SlurmHost
     """How jobs are followed and confined."""
+    logins: Logins = "open"
+    """Whether a login on a node needs a job there, whose it becomes. Open where jobs have no cgroup."""
     settings: dict[str, str]
     """Further keys of slurm.conf: ours, where the spec does not state others."""
     pools: dict[str, SlurmNodes]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rackwright.plan.model import PoolPlan, Slot
     from rackwright.spec.cluster import ClusterSpec
     from rackwright.spec.pools import Pool
-    from rackwright.spec.schedulers import Slurm
+    from rackwright.spec.schedulers import Logins, Slurm
 
 OURS = frozenset({Role.SLURM_CONTROLLER, Role.SLURMDBD, Role.LOGIN})
 """Roles whose hosts run something of the Slurm of their site."""
@@ -180,7 +180,8 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         state_folder=scheduler.state_folder,
         slurmd_timeout_s=scheduler.slurmd_timeout_s,
         host=_confinement(ground),
-        settings=_settings(scheduler, epilog(ground.spec, ground.computing)),
+        logins=_logins(ground),
+        settings=_settings(ground, epilog(ground.spec, ground.computing) | _prolog(ground)),
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
         units=found,
@@ -226,6 +227,23 @@ def _release(ground: _Ground) -> str:
 def _confinement(ground: _Ground) -> SlurmHost:
     platforms = (_platform(ground.spec, ground.catalogue, name) for name in ground.computing)
     return next((_host(platform) for platform in platforms), SlurmHost())
+
+
+def _logins(ground: _Ground) -> Logins:
+    """As the spec has it; a login can belong to no job where jobs have no cgroup."""
+    return ground.scheduler.logins if _confinement(ground).proctrack == "cgroup" else "open"
+
+
+def _prolog(ground: _Ground) -> dict[str, str]:
+    """PrologFlags of the spec, with what makes a place in each job that a login can go to."""
+    key, stated = next(
+        (pair for pair in ground.scheduler.settings.items() if pair[0].lower() == "prologflags"),
+        ("PrologFlags", ""),
+    )
+    flags = [flag for flag in str(stated).split(",") if flag]
+    if _logins(ground) == "open" or {"contain", "x11"} & {flag.lower() for flag in flags}:
+        return {}
+    return {key: ",".join([*flags, "Contain"])}
 
 
 def _nodes(ground: _Ground, name: str, pool: PoolPlan) -> SlurmNodes:
@@ -290,12 +308,26 @@ def _spines(ground: _Ground, units: Mapping[str, Mapping[str, object]]) -> dict[
     return {spine: tuple(below) for spine, below in sorted(spines.items()) if below}
 
 
-def _settings(scheduler: Slurm, planned: Mapping[str, str]) -> dict[str, str]:
+def _settings(ground: _Ground, planned: Mapping[str, str]) -> dict[str, str]:
     """Keys of slurm.conf by name, in which Slurm does not tell upper from lower case."""
-    stated = {key: str(value) for key, value in scheduler.settings.items()}
+    stated = {key: str(value) for key, value in ground.scheduler.settings.items()}
     lower = {key.lower() for key in stated}
-    kept = {key: value for key, value in DEFAULTS.items() if key.lower() not in lower}
+    ours = DEFAULTS | _memory(ground)
+    kept = {key: value for key, value in ours.items() if key.lower() not in lower}
     return dict(sorted({**kept, **stated, **planned}.items()))
+
+
+def _memory(ground: _Ground) -> dict[str, str]:
+    """Memory is given out, and a job held to it, where jobs have a cgroup and all nodes' memory is known.
+
+    Without this ConstrainRAMSpace holds no job to anything (seen in tests/kernel/test_slurm.py). A job that
+    asks for none gets its processors' share.
+    """
+    platforms = [_platform(ground.spec, ground.catalogue, name) for name in ground.computing]
+    shares = [one.memory_mib // one.cpus for one in platforms if one.memory_mib and one.cpus]
+    if _confinement(ground).proctrack != "cgroup" or not shares or len(shares) < len(platforms):
+        return {}
+    return {"SelectTypeParameters": "CR_Core_Memory", "DefMemPerCPU": str(min(shares))}
 
 
 def _qos(scheduler: Slurm) -> dict[str, SlurmQos]:

@@ -8,11 +8,13 @@ DEFAULTS = {
     "MpiDefault": "pmix",
     "PriorityType": "priority/multifactor",
     "PriorityWeightQOS": "10000",
+    "PropagateResourceLimitsExcept": "MEMLOCK",
     "SchedulerType": "sched/backfill",
     "SelectType": "select/cons_tres",
     "SelectTypeParameters": "CR_Core",
 }
-"""``settings`` of a scheduler may replace each of them; nobody reads a cluster's mail until it is set up."""
+"""``settings`` of a scheduler may replace each of them; nobody reads a cluster's mail until it is set up,
+and RDMA registers memory by the node's limit, not by that of whoever submits."""
 
 PLANNED = frozenset(
     {

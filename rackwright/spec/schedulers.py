@@ -11,6 +11,7 @@ from rackwright.spec.storage import MountPoint
 
 _SLURM = "scontrol reconfigure (facts/lab.md §2)"
 _TOPOLOGY = "slurmctld is started again: jobs go on (topology.conf(5))"
+_LOGINS = "sshd reads it anew; who is logged in stays (sshd_config(5), pam_slurm_adopt)"
 _ACCOUNTING = "sacctmgr modify: jobs that wait follow at once"
 _ASSOCIATIONS = "sacctmgr add: what an earlier name was charged with stays under it"
 
@@ -46,6 +47,7 @@ class BurstTimes(Model):
 
 
 Positive = Annotated[int, Field(ge=1)]
+Logins = Literal["job", "open"]
 
 
 class TreeTopology(Model):
@@ -73,6 +75,8 @@ class Slurm(Model):
     partitions: Annotated[dict[Name, Partition], Field(min_length=1), in_place(_SLURM)]
     slurmd_timeout_s: Annotated[int, Field(ge=5), in_place(_SLURM)] = 300
     """Seconds without a node's answer until it is DOWN."""
+    logins: Annotated[Logins, in_place(_LOGINS)] = "job"
+    """Who may log in to a compute node: who has a job there, which the login then belongs to, or all."""
     topology: Annotated[Placement, in_place(_TOPOLOGY)] = TreeTopology()
     """What jobs are kept together by; see docs/slurm.md."""
     burst: Annotated[BurstTimes, in_place(_SLURM)] = BurstTimes()

@@ -14,6 +14,7 @@ from rackwright.lab.places import NETNS
 from tests.kernel.guests import BRIDGES, OUTER, Guests
 from tests.kernel.machine import accelerator, missing_programs
 from tests.kernel.network import Network
+from tests.kernel.slurm import SLURM, Slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,3 +80,24 @@ def guests(_machines: Guests) -> Iterator[Guests]:
     with _machines.network.entered():
         _machines.restore()
         yield _machines
+
+
+@pytest.fixture(scope="session")
+def _slurm(_machines: Guests) -> Slurm:
+    """Slurm on both guests, saved once it runs: every test of it begins there."""
+    slurm = Slurm(_machines)
+    with _machines.network.entered():
+        _machines.restore()
+        slurm.set_up()
+        _machines.save(SLURM)
+    return slurm
+
+
+@pytest.fixture
+def slurm(_slurm: Slurm) -> Iterator[Slurm]:
+    """Both guests with a Slurm whose node is idle."""
+    with _slurm.guests.network.entered():
+        _slurm.guests.restore(SLURM)
+        _slurm.plan()
+        _slurm.await_idle()
+        yield _slurm

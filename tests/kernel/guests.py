@@ -25,7 +25,7 @@ from rackwright import paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.provision.keys import login_public_key
 from rackwright.render.boot import seeds, site_folder
-from tests.kernel.machine import WITHIN_S, Card, Machine, qemu_version, wait_for
+from tests.kernel.machine import SAVED, WITHIN_S, Card, Machine, qemu_version, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +73,8 @@ class Guests:
 
     @property
     def environment(self) -> dict[str, str]:
-        return os.environ | {"XDG_STATE_HOME": str(self.folder / "state")}
+        """Emulated hosts answer late, and later on a busy machine."""
+        return os.environ | {"XDG_STATE_HOME": str(self.folder / "state"), "ANSIBLE_TIMEOUT": "300"}
 
     @property
     def state(self) -> Path:
@@ -151,11 +152,16 @@ class Guests:
         """The inventory, once all have printed their keys."""
         self.rackwright("inventory", str(self.spec), "--wait", str(int(WITHIN_S)))
 
-    def restore(self) -> None:
+    def save(self, name: str) -> None:
+        """Keep all as they are now, for this run."""
+        for machine in self.machines.values():
+            machine.save(name)
+
+    def restore(self, saved: str = SAVED) -> None:
         """All as they were saved, and with today's time."""
         self.spec.write_text(self.pristine_spec)
         for machine in self.machines.values():
-            machine.restore()
+            machine.restore(saved)
         for name in self.machines:
             self.await_login(name)
             self.run(name, f"date --set=@{time.time():.3f}")

@@ -118,16 +118,16 @@ class Machine:
             self.process.kill()
             self.process.wait()
 
-    def save(self) -> None:
+    def save(self, name: str = SAVED) -> None:
         """Keep memory and disks as they are now."""
-        self.monitor(f"savevm {SAVED}")
+        self.monitor(f"savevm {name}")
 
-    def restore(self) -> None:
+    def restore(self, name: str = SAVED) -> None:
         """Bring memory and disks back; one that is off is switched on for it."""
         if self.on:
-            self.monitor(f"loadvm {SAVED}")
+            self.monitor(f"loadvm {name}")
         else:
-            self.start("-loadvm", SAVED)
+            self.start("-loadvm", name)
 
     def monitor(self, line: str) -> str:
         """Run one line of QEMU's monitor for people, whose answer is an error unless it is a report."""

@@ -15,6 +15,7 @@ import yaml
 
 from rackwright import canonical
 from rackwright.inventory import files
+from rackwright.inventory.collect import Wait, collect
 from rackwright.inventory.model import Inventory
 
 if TYPE_CHECKING:
@@ -140,6 +141,18 @@ def test_groups_say_who_does_what_in_slurm(hall: Hall, out: Path) -> None:
     assert theirs["slurm_controllers"]["hosts"] == [ONE]
     assert "slurm_accounting" not in theirs
     assert theirs["_meta"]["hostvars"][TWO]["rackwright_scheduler"] == "main"
+    assert theirs["_meta"]["hostvars"][TWO]["rackwright_logins"] == "open"
+
+
+def test_a_login_needs_a_job_on_hosts_that_do_nothing_but_compute(hall: Hall) -> None:
+    hall.with_slurm = True
+    plan = hall.plan()
+    by_job = plan.slurm["main"].model_copy(update={"logins": "job"})
+    inventory = collect(
+        plan.model_copy(update={"slurm": {"main": by_job}}), hall.folder, Wait(0, hall.told.append)
+    )
+    logins = {name: host.slurm.logins for name, host in inventory.hosts.items() if host.slurm}
+    assert logins == {ONE: "open", TWO: "job", "gpu-node-003": "job"}, "jobs are submitted on the controller"
 
 
 def test_ansible_connects_to_no_host_without_a_key(hall: Hall, out: Path) -> None:

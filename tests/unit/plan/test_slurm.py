@@ -120,6 +120,46 @@ def test_the_spec_may_replace_a_setting_whatever_its_case(plan_of: PlanOf, value
     }
 
 
+def test_jobs_are_held_to_memory_where_they_have_a_cgroup_and_it_is_known(
+    plan_of: PlanOf, values: Values
+) -> None:
+    def given(platform: str) -> tuple[str, str | None]:
+        values["pools"]["node"] |= {"platform": platform, "fabrics": {}}
+        settings = slurm(plan_of, values).settings
+        return settings["SelectTypeParameters"], settings.get("DefMemPerCPU")
+
+    assert given("lab-guest") == ("CR_Core_Memory", "400")
+    assert given("cpu-1u") == ("CR_Core", None), "no source tells its memory"
+    assert given("lab-node") == ("CR_Core", None), "a container's jobs have no cgroup"
+
+
+@pytest.mark.parametrize(
+    ("platform", "wish", "stated", "logins", "flags"),
+    [
+        ("cpu-1u", {}, {}, "job", {"PrologFlags": "Contain"}),
+        ("cpu-1u", {"logins": "open"}, {}, "open", {}),
+        ("cpu-1u", {}, {"prologflags": "Alloc"}, "job", {"prologflags": "Alloc,Contain"}),
+        ("cpu-1u", {}, {"PrologFlags": "alloc,X11"}, "job", {"PrologFlags": "alloc,X11"}),
+        ("lab-node", {"logins": "job"}, {}, "open", {}),
+    ],
+)
+def test_a_login_belongs_to_a_job_where_jobs_have_a_cgroup(  # noqa: PLR0913 (a row of the table)
+    plan_of: PlanOf,
+    values: Values,
+    *,
+    platform: str,
+    wish: Values,
+    stated: dict[str, str],
+    logins: str,
+    flags: dict[str, str],
+) -> None:
+    values["pools"]["node"] |= {"platform": platform, "fabrics": {}}
+    values["schedulers"]["main"] |= {**wish, "settings": stated}
+    planned = slurm(plan_of, values)
+    assert planned.logins == logins
+    assert {key: value for key, value in planned.settings.items() if key.lower() == "prologflags"} == flags
+
+
 def test_the_only_partition_is_the_default(plan_of: PlanOf, values: Values) -> None:
     assert slurm(plan_of, values).partitions["all"].default
     values["schedulers"]["main"]["partitions"]["more"] = {"pools": ["node"]}
