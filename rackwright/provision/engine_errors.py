@@ -21,17 +21,25 @@ NO_SPACE = "PULUMI003"
 OTHER = "PULUMI004"
 
 _SAID = re.compile(r"^\s*(?:stderr: )?error: (?P<said>.+)$", re.MULTILINE)
-_OURS = re.compile(r"(?P<told>.+?: )(?P<code>[A-Z]+\d{3}) (?P<rest>.+)")
+_OURS = re.compile(r"(?P<told>\S.*?: )(?P<code>[A-Z]+\d{3}) (?P<rest>.+)")
 """An error of our own plugin, in one line: `server.line_of`."""
-_NO_NEWS = frozenset({"update failed", "preview failed", "1 error occurred:"})
+_NO_NEWS = frozenset(
+    {
+        "update failed",
+        "preview failed",
+        "1 error occurred:",
+        "Resource monitor has terminated, shutting down",
+    }
+)
 _STATUS = re.compile(r"^\s*code: (?P<status>-?\d+)", re.MULTILINE)
 
 
 def last_words(error: CommandError) -> str:
     """The most telling of the engine's own ``error:`` lines."""
-    said = [match["said"].strip() for match in _SAID.finditer(str(error))]
+    said = [match["said"].strip().removeprefix("Preview failed: ") for match in _SAID.finditer(str(error))]
     telling = [line for line in said if line not in _NO_NEWS]
-    return (telling or said or ["nothing"])[0]
+    ours = [line for line in telling if _OURS.fullmatch(line)]
+    return (ours or telling or said or ["nothing"])[0]
 
 
 def signal_of(error: CommandError) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,3 +152,21 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
 def test_a_stack_is_one_short_program() -> None:
     programs = sorted((REPOSITORY / "stacks").rglob("*.py"))
     assert {str(path): lines(path) for path in programs if lines(path) > STACK_LINES} == {}
+
+
+def test_the_page_of_the_architecture_names_every_part_and_every_place() -> None:
+    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    package = REPOSITORY / "rackwright"
+    parts = [f"`{one.name}`" for one in package.glob("[!_]*.py")]
+    parts += [f"`rackwright/{one.name}/`" for one in package.iterdir() if (one / "__init__.py").exists()]
+    places = re.findall(r'return state\(cluster\) / "([^"]+)"', (package / "paths.py").read_text())
+    assert len(places) > 5
+    missing = [part for part in parts if part not in page]
+    assert missing + [place for place in places if not re.search(rf"`{re.escape(place)}/?`", page)] == []
+
+
+def test_what_the_page_of_the_architecture_names_is_there() -> None:
+    page = (REPOSITORY / "docs" / "architecture.md").read_text()
+    named = re.findall(r"`((?:rackwright|templates|stacks|roles|playbooks|inventories)/[\w/]*)`", page)
+    assert len(named) > 15
+    assert [path for path in named if not (REPOSITORY / path).exists()] == []

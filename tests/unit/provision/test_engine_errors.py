@@ -31,6 +31,16 @@ Diagnostics:
 error: update failed
 """
 
+_PREVIEWED = """\
+Diagnostics:
+  rackwright:onprem:HostSet (head-u01):
+    error: Resource monitor has terminated, shutting down
+  rackwright:onprem:HostSet (node-u01):
+    error: Preview failed: state:bmc-ca.pem: BMC011 the authority cannot be read; got nothing
+
+error: preview failed
+"""
+
 
 def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
     return CommandError(CommandResult(stdout, stderr, code))
@@ -45,6 +55,7 @@ def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
         (_error(code=-9), "PULUMI002", "signal 9"),
         (_error(stdout=_PROGRAM), "PULUMI004", "Missing required configuration variable 'onprem:plan'"),
         (_error(stdout=_OURS), "BMC011", "state:bmc-ca.pem: the authority cannot be read"),
+        (_error(stdout=_PREVIEWED), "BMC011", "state:bmc-ca.pem: the authority cannot be read; got nothing"),
         (_error("error: update failed"), "PULUMI004", "update failed"),
         (_error(), "PULUMI004", "nothing"),
     ],
