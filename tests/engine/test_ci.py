@@ -169,6 +169,7 @@ def test_from_a_pull_request_to_the_night(runner: Runner) -> None:
         (JOBS[2], "validate", 1),
         (JOBS[3], "preview", 3),
         (JOBS[4], "up", 2),
+        (JOBS[5], "preview", 3),
         (JOBS[5], "drift", 1),
         (JOBS[5], "validate", 3),
     ],
