@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,8 @@ LINK = re.compile(r"\]\((?!https?://)([^)#\s]+)(?:#[^)]*)?\)")
 PROOF = re.compile(
     r"`((?:tests|benchmarks|stacks|templates|rackwright|bootstrap)/[\w./-]+)(?<!/\d)(?:::(\w+))?`"
 )
+UNSHOWN = ("never", "rendered")
+"""Levels of what no test shows."""
 TARGETS = frozenset(re.findall(r"^([a-z-]+):", (REPOSITORY / "Makefile").read_text(), flags=re.MULTILINE))
 
 
@@ -106,6 +109,36 @@ def test_tests_and_files_that_a_page_names_exist(page: Path) -> None:
     for file, test in PROOF.findall(page.read_text()):
         assert (REPOSITORY / file).exists(), file
         assert not test or f"def {test}(" in (REPOSITORY / file).read_text(), f"{file}::{test}"
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Cells of the rows of all tables `behaviour | test | level`."""
+    lines = text.splitlines()
+    heads = [number for number, line in enumerate(lines) if line.startswith("| behaviour | test | level |")]
+    tables = [takewhile(lambda line: line.startswith("|"), lines[head + 2 :]) for head in heads]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for table in tables for line in table]
+
+
+def _unproven(rows: list[list[str]]) -> list[str]:
+    """Behaviours whose row is not whole, or names no test and says neither that there is none nor why."""
+    return [row[0] for row in rows if len(row) != 3 or not _proven(row[1], row[2])]
+
+
+def _proven(test: str, level: str) -> bool:
+    return bool(PROOF.search(test)) or (test.startswith(("none", "read from")) and level in UNSHOWN)
+
+
+def test_every_row_of_the_proof_names_its_test_or_that_there_is_none() -> None:
+    rows = _rows((REPOSITORY / "docs" / "proof.md").read_text())
+    assert len(rows) > 100
+    assert _unproven(rows) == []
+
+
+def test_a_row_without_a_test_is_seen() -> None:
+    head = "| behaviour | test | level |\n|---|---|---|\n"
+    bad = "| a | by hand | real |\n| b | none | real |\n| c | `tests/unit/test_docs.py` |\n"
+    good = "| d | none | never |\n| e | `tests/unit/test_docs.py` | real |\n"
+    assert _unproven(_rows(head + bad + good)) == ["a", "b", "c"]
 
 
 def _run(command: str, home: Path) -> str:
