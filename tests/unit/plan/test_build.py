@@ -220,7 +220,8 @@ def test_a_network_made_smaller_is_refused(plan_of: PlanOf, hall: Values) -> Non
     hall["pools"]["head"]["nodes"] = {"static": 12, "retired": list(range(1, 13))}
     hall["sites"]["hall"]["networks"]["bmc"]["cidr"] = "10.0.1.0/27"
     finding = the_finding(plan_of, hall, lock)
-    assert finding.code == "ADDR002"
+    assert (finding.code, str(finding.path)) == ("ADDR002", "sites.hall.networks.bmc.cidr")
+    assert (finding.got, finding.hint.partition(":")[0]) == ("10.0.1.0/27", "an address cannot move")
     assert str(finding.path) == "sites.hall.networks.bmc.cidr"
 
 
