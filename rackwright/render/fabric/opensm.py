@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from rackwright.plan.model import Plan
     from rackwright.render.fabric.network import Network
 
+STANDBY_WAITS_S = 20
+"""Before a standby's opensm begins. Two that begin in one second can both become master: each asks the other
+who it is before that one answers, and neither asks again (opensm 3.3.23 on ibsim, one start of three). One
+that begins later finds its master, or takes over."""
 LISTS = {"root_guid_file": "root_guids.txt", "cn_guid_file": "cn_guids.txt"}
 """Key of opensm.conf → the file that it names."""
 
@@ -87,6 +91,9 @@ def of_hosts(plan: Plan, found: Mapping[str, Network]) -> Iterator[tuple[str, st
         for manager in subnet.managers:
             seat = Seat(manager.priority, manager.guid)
             texts = files(plan, subnet.fabric, found.get(name), on_host(name), seat)
+            waits_s = 0 if manager.priority == HIGHEST else STANDBY_WAITS_S
+            values = {"fabric": subnet.fabric, "waits_s": waits_s}
+            texts["opensm.env"] = render("fabric/opensm.env.j2", values)
             yield from ((f"{manager.slot}/{name}/{path}", text) for path, text in texts.items())
 
 

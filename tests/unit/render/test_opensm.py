@@ -38,6 +38,13 @@ def test_master_and_standby_of_every_subnet_differ_in_their_priority_alone(plan:
     assert "routing_engine ftree\n" in master
 
 
+def test_a_standby_begins_after_its_master(plan: Plan) -> None:
+    """Both at once can both become master, and stay it (`STANDBY_WAITS_S` says why)."""
+    files = dict(of_hosts(plan, {}))
+    waits = [files[f"mgmt-00{n}/compute/opensm.env"].splitlines()[-1] for n in (1, 2)]
+    assert waits == ["START_AFTER_S=0", "START_AFTER_S=20"]
+
+
 def test_guids_are_listed_once_they_are_known(plan: Plan) -> None:
     """A list of GUIDs that were made up would make opensm refuse a healthy tree."""
     before = dict(of_hosts(plan, {}))
