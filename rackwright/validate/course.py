@@ -101,6 +101,9 @@ class Course:
         """
         for check in in_order(self.checks):
             done = made_before(check, self.evidence.run.steps, self.job.nodes)
+            if check.settle_s and not done:
+                self.tell(f"{check.check}: {check.settle_s:g} s of rest before it")
+                time.sleep(check.settle_s)
             while not self._make(check, done):
                 pass
             if isinstance(check, Links):

@@ -98,8 +98,8 @@ def estimate(order: Order, names: Iterable[str]) -> Estimate:
     made = [(check, list(batches(check, ground))) for check in in_order(order.checks)] if ground.nodes else []
     return Estimate(
         steps=sum(len(batch) for _, of_check in made for batch in of_check),
-        about_s=sum(check.about_s * len(of_check) for check, of_check in made),
-        longest_s=sum(check.limit_s * len(of_check) for check, of_check in made),
+        about_s=sum(check.settle_s + check.about_s * len(of_check) for check, of_check in made),
+        longest_s=sum(check.settle_s + check.limit_s * len(of_check) for check, of_check in made),
     )
 
 

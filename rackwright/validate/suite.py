@@ -32,6 +32,8 @@ class _Check(Model):
     """A step that takes longer is stopped."""
     about_s: Seconds
     """What a step takes about, for the estimate before the start."""
+    settle_s: Annotated[float, Field(ge=0)] = 0
+    """Nothing runs for so long before its first step: what is hot from a load before cools down."""
 
 
 class _OfNode(_Check):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,6 +101,19 @@ def test_steps_are_made_in_order_and_kept(make_course: Callable[..., Course]) ->
     assert raw == b"said by matrix/node-001\n"
     assert kept.steps[1].stdout.sha256 == canonical.sha256(raw)
     assert "--jobid=7" in kept.steps[1].command
+
+
+def test_nodes_rest_before_a_check_that_asks_for_it_and_only_once(
+    make_course: Callable[..., Course], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DCGM#272: a diagnosis right after a burn fails."""
+    rested: list[tuple[float, int]] = []
+    course = make_course(world(), MATRIX, {**CLOCK, "settle_s": 30})
+    monkeypatch.setattr(time, "sleep", lambda s: rested.append((s, len(course.evidence.run.steps))))
+    course.run()
+    assert rested == [(30, len(NAMES))], "after the load, and before the step"
+    course.run()
+    assert len(rested) == 1, "what is made already needs no rest"
 
 
 def test_a_node_lost_on_the_way_is_named_and_the_others_go_on(make_course: Callable[..., Course]) -> None:
