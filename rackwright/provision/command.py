@@ -52,19 +52,7 @@ class Command(PulumiCommand):
             CommandError: exit status other than 0.
         """
         told: tuple[list[str], list[str]] = ([], [])
-        with (
-            _Passing(self) as passing,
-            subprocess.Popen(
-                [self.command, "--non-interactive", *args],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=cwd,
-                env=_clean({**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"}),
-                encoding="utf-8",
-                start_new_session=True,
-            ) as process,
-        ):
+        with _Passing(self) as passing, self._begun(args, cwd, additional_env) as process:
             passing.to(process)
             streams = zip((process.stdout, process.stderr), (on_output, on_error), told, strict=True)
             readers = [threading.Thread(target=_read, args=stream) for stream in streams]
@@ -74,13 +62,28 @@ class Command(PulumiCommand):
                 reader.join()
         if process.returncode < 0:
             _end_session(process.pid)
+        return self._ended(process.returncode, told)
+
+    def _begun(self, args: list[str], cwd: str, more: Mapping[str, str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.command, "--non-interactive", *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd,
+            env=_clean({**os.environ, **more, "PULUMI_AUTOMATION_API": "true"}),
+            encoding="utf-8",
+            start_new_session=True,
+        )
+
+    def _ended(self, status: int, told: tuple[list[str], list[str]]) -> CommandResult:
         if self.interrupted:
             raise Interrupted(
                 "stopped; hosts that were begun are finished", hint="the same command goes on from here"
             )
         out, err = ("\n".join(lines) for lines in told)
-        result = CommandResult(stdout=out, stderr=err, code=process.returncode)
-        if process.returncode:
+        result = CommandResult(stdout=out, stderr=err, code=status)
+        if status:
             raise create_command_error(result)
         return result
 

@@ -129,18 +129,23 @@ def _header_fits(file: AssetFile, header: Sequence[str], lines: Sequence[str]) -
         return False
     for index, name in enumerate(header):
         _check_column(file, header, index, name, Place(file.path, 1, _column(lines[0], index)))
+    _check_missing(file, header, first)
+    return not file.findings
+
+
+def _check_missing(file: AssetFile, header: Sequence[str], place: Place) -> None:
+    """Columns that are not there, but for those that a misspelt one stands for."""
     misspelt = {finding.hint for finding in file.findings}
     for name in COLUMNS:
         if name not in header and f"did you mean `{name}`?" not in misspelt:
             file.fault(
                 faults.ASSET_COLUMN,
                 f"column `{name}` is missing",
-                first,
+                place,
                 got=",".join(header),
                 expected=",".join(COLUMNS),
                 hint=f"add `{name}`; where nothing is known of it, leave its cells empty",
             )
-    return not file.findings
 
 
 def _check_column(file: AssetFile, header: Sequence[str], index: int, name: str, place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import stat
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rackwright.errors import SpecUnreadable
@@ -51,7 +52,7 @@ def _read_bytes(path: Path, kind: str) -> bytes:
             where=Place(path),
             got=error.strerror or type(error).__name__,
             expected=f"{kind} that you may read",
-            hint=f"see `ls -l {path}`",
+            hint=f"see `ls -l {quote(str(path))}`",
         ) from None
     if len(raw) > limit:
         raise SpecUnreadable(
