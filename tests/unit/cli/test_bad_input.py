@@ -83,7 +83,6 @@ def twice_the_same_serial(spec: Path) -> None:
 
 
 HEAD = "lab.yaml:24:21"
-IMAGE = "    image: debian"
 CASES = [
     Case(
         "empty file", content(b""), 2, "SPEC001", "lab.yaml", "no YAML value", "`rackwright: 1`", "an example"
@@ -174,36 +173,6 @@ CASES = [
         "10.77.0.0/24",
         "no address in common",
         "range of its own",
-    ),
-    Case(
-        "unknown platform",
-        replaced(("platform: lab-node", "platform: lab-nod")),
-        1,
-        "REF001",
-        "lab.yaml:23:15",
-        "lab-nod",
-        "a platform of the catalogue",
-        "`lab-node`?",
-    ),
-    Case(
-        "unknown sysctl",
-        replaced((IMAGE, f"{IMAGE}\n    tuning: {{sysctl: {{vm.swapiness: 1}}}}")),
-        1,
-        "TUNE001",
-        "lab.yaml:26:37",
-        "vm.swapiness",
-        "a sysctl of linux-6.12",
-        "`vm.swappiness`?",
-    ),
-    Case(
-        "settings that contradict",
-        replaced((IMAGE, f"{IMAGE}\n    tuning: {{hugepages: {{2M: 4}}, sysctl: {{vm.nr_hugepages: 8}}}}")),
-        1,
-        "TUNE003",
-        "lab.yaml:26:14",
-        "hugepages {'2M': 4}, sysctl.vm.nr_hugepages 8",
-        "one of them",
-        "keep one",
     ),
     Case(
         "a serial twice",
