@@ -37,7 +37,7 @@ SECONDS = 5.0
 LONGEST = 400_000
 TIMES, LEAST = 10, 2**20
 """Memory: so many times the text and its readings as JSON, and a mebibyte that any parser may take."""
-TIMES_OF = {Tool.STRESS_NG: 40}
+TIMES_OF = {Tool.STRESS_NG: 60}
 """A YAML document is nodes before it is values; it may have 256 KiB (`stress_ng`)."""
 MEASURED = 25
 """Every so manyth parse has its memory measured, and each of a long text: measuring is slow."""

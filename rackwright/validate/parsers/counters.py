@@ -16,7 +16,7 @@ from pydantic import Field
 
 from rackwright.spec.base import Model
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.lines import fitting, one_a_host, sealed
+from rackwright.validate.parsers.lines import fitting, one_a_host, sealed, taken
 from rackwright.validate.parsers.unread import corrupt, incomplete, strict
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def parse(text: str) -> Iterator[Reading]:
     if any(fields.get("kind") == "begun" for fields in lines):
         yield from _begun(lines)
         return
-    samples = [fitting(Sample, fields, f"line {number}") for number, fields in enumerate(lines, 1)]
+    samples = [fitting(Sample, fields, f"line {number}") for number, fields in taken(lines)]
     ports: dict[tuple[str, str, int], list[Sample]] = {}
     for sample in samples:
         ports.setdefault((sample.host, sample.device, sample.port), []).append(sample)

@@ -52,14 +52,15 @@ def _results(text: str) -> dict[int, bool]:
     tested = _TESTED.search(text)
     if tested is None or not text.endswith("\n"):
         raise incomplete("no list of tested GPUs at the end")
-    lines = [line for line in tested[2].splitlines() if line.strip()]
-    rows = [_RESULT.fullmatch(line) for line in lines]
-    known = [(int(row[1]), row[2] == "FAULTY") for row in rows if row is not None]
-    if len(known) != len(lines) or len(dict(known)) != len(known):
-        raise corrupt("the list of tested GPUs is not understood")
+    known: dict[int, bool] = {}
+    for line in filter(str.strip, tested[2].splitlines()):
+        row = _RESULT.fullmatch(line)
+        if row is None or int(row[1]) in known:
+            raise corrupt("the list of tested GPUs is not understood")
+        known[int(row[1])] = row[2] == "FAULTY"
     if len(known) != int(tested[1]):
         raise incomplete(f"{len(known)} results for {tested[1]} tested GPUs")
-    return dict(known)
+    return known
 
 
 def _progress(text: str, gpus: int) -> tuple[list[int], list[int], list[int | None]]:

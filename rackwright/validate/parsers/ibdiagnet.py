@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Context, Reading, Unit
@@ -78,7 +79,7 @@ def _tables(lines: list[str]) -> dict[str, list[list[str]]]:
 
 def _cells(line: str, number: int) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
+        return [sys.intern(cell.strip()) for cell in next(csv.reader([line], skipinitialspace=True))]
     except (csv.Error, StopIteration):
         raise corrupt(f"line {number} is no row: {line[:60]!r}") from None
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _NODE = re.compile(r"(?:CA|Switch|Router): (?:(0x[0-9a-f]{16}) )?(.+):")
 _PORT = re.compile(
-    r"\s*(?:0x[0-9a-f]{16}\s+)?(\d+)\s+(\d+)\[ +\] ==\(\s*(?:(\d+X)\s+([\d.]+) Gbps\s+)?"
+    r"\s*(?:0x[0-9a-f]{16}\s+)?(\d+)\s+(\d+)\[ +\] ==\(\s*(?:(\d+X)\s+(\d+(?:\.\d+)?) Gbps\s+)?"
     r"(Active|Down|Init|Armed|Initialize)/"
     r"\s*(LinkUp|Polling|Disabled|Sleep|PortConfigurationTraining|LinkErrorRecovery)\)==>"
     r"\s*(?:0x[0-9a-f]{16}\s+)?(?:(\d+)\s+(\d+))?\[ +\] \"([^\"]*)\" \((.*)\)"
 )
-_COULD = re.compile(r"\s*Could be ([\d.]+ Gbps|\d+X(?: [\d.]+ Gbps)?)\s*")
+_COULD = re.compile(r"\s*Could be (\d+(?:\.\d+)? Gbps|\d+X(?: \d+(?:\.\d+)? Gbps)?)\s*")
 
 
 @strict

@@ -23,7 +23,7 @@ from rackwright.validate.parsers.core.unreadable import object_of
 from rackwright.validate.parsers.unread import corrupt, incomplete, misfit, not_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 Line = TypeVar("Line", bound=Model)
 SEAL = "crc32"
@@ -47,6 +47,14 @@ def sealed(text: str, schema: str) -> list[dict[str, object]]:
     if refusal is not None:
         raise not_run(str(refusal.get("reason") or "the program gave no reason"))
     return objects
+
+
+def taken(objects: list[dict[str, object]]) -> Iterator[tuple[int, dict[str, object]]]:
+    """Number and object of each line, from the first on, none of them held any longer."""
+    objects.reverse()
+    count = len(objects)
+    while objects:
+        yield count - len(objects) + 1, objects.pop()
 
 
 def fitting(model: type[Line], fields: dict[str, object], what: str) -> Line:

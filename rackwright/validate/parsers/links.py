@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rackwright.spec.base import Model
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.lines import fitting, one_a_host, sealed
+from rackwright.validate.parsers.lines import fitting, one_a_host, sealed, taken
 from rackwright.validate.parsers.unread import corrupt, strict
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Result(Model):
 def parse(text: str) -> Iterator[Reading]:
     """Carrier of each interface of each host."""
     lines = sealed(text, SCHEMA)
-    results = [fitting(Result, fields, f"line {number}") for number, fields in enumerate(lines, 1)]
+    results = [fitting(Result, fields, f"line {number}") for number, fields in taken(lines)]
     one_a_host(result.host for result in results)
     for result in results:
         for name, interface in result.interfaces.items():

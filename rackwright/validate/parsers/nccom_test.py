@@ -31,6 +31,7 @@ _BYTES = {
     "fp64": 8,
 }
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_HEAD = re.compile(r"^[^\S\n]*size\(B\)", re.MULTILINE)
 _GIB, _GB = 2**30, 1e9
 _ROUNDED = 0.006
 
@@ -46,6 +47,8 @@ class _Row(NamedTuple):
 @strict
 def parse(text: str) -> Iterator[Reading]:
     """Bus bandwidth, GB/s."""
+    if _HEAD.search(text) is None:
+        raise incomplete("no table")
     lines = [line for line in text.splitlines() if line.strip()]
     start = next((place for place, line in enumerate(lines) if line.split()[0] == _COLUMNS[0]), None)
     if start is None:

@@ -81,12 +81,13 @@ def parse(text: str) -> Iterator[Reading]:
     body = body_of(text)
     if message := next((line for line in body.lines if _MESSAGES.fullmatch(line)), ""):
         raise not_run(message)
-    head, *rows = _cells_of(body.lines)
+    table = _cells_of(body.lines)
+    head = next(table, [])
     columns = [_column(cell) for cell in head]
     names = [name for name, _ in columns]
     if len(set(names)) != len(names) or not {"index", "count"} <= set(names):
         raise incomplete("index and count must be asked for, each once: else a missing GPU is not seen")
-    gpus = [_cells(names, row, number) for number, row in enumerate(rows, 2)]
+    gpus = [_cells(names, row, number) for number, row in enumerate(table, 2)]
     _complete(gpus)
     for gpu in gpus:
         whole = Context(parameters={"gpu": int(gpu["index"])})
@@ -97,14 +98,12 @@ def parse(text: str) -> Iterator[Reading]:
     yield body.reading()
 
 
-def _cells_of(lines: list[str]) -> list[list[str]]:
+def _cells_of(lines: list[str]) -> Iterator[list[str]]:
+    """Row by row: most of what is no table is not held."""
     try:
-        table = list(csv.reader(lines, skipinitialspace=True))
+        yield from csv.reader(lines, skipinitialspace=True)
     except csv.Error as error:
         raise corrupt(f"no table: {error}") from None
-    if not table:
-        raise incomplete("no table")
-    return table
 
 
 def _column(cell: str) -> tuple[str, str]:

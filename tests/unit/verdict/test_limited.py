@@ -36,6 +36,16 @@ GPU_LIMITS = [_name(one) for one in limits().limits if one.check == Check.GPU_ST
 RATES = [one for one in limits().limits if one.check == Check.COUNTERS and one.parameters]
 
 
+def test_each_value_that_tells_of_a_fault_has_a_limit() -> None:
+    """A limit that goes takes its case above with it."""
+    assert set(GPU_LIMITS) == COLUMNS.keys() - {"sw_power_cap"}
+    assert {_name(one) for one in RATES} == {
+        *("link_downed", "carrier_down_count", "excessive_buffer_overrun_errors"),
+        *("local_link_integrity_errors", "rnr_nak_retry_err", "symbol_error", "link_error_recovery"),
+        *("roce_slow_restart", "rx_drops", "cmds_err"),
+    }
+
+
 def _smi(bad: str = "", without: str = "", gpus: int = 2) -> str:
     shown = {name: column for name, column in COLUMNS.items() if name != without}
     head = ", ".join(["index", "count", *(column for column, _, _ in shown.values())])

@@ -172,7 +172,7 @@ def _report(block: _Block) -> Report:
     threads, gpus = int(config[1]), int(config[2])
     if sorted(device.rank for device in block.devices) != list(range(len(block.devices))):
         raise incomplete("ranks are missing among the devices")
-    if not block.devices or len(block.devices) % (threads * gpus):
+    if not (threads and gpus and block.devices) or len(block.devices) % (threads * gpus):
         raise incomplete(f"{len(block.devices)} devices for {threads} threads of {gpus} devices")
     return checked(
         Report(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["corrupt", "incomplete", "not_run"]
@@ -61,7 +62,7 @@ def _once(pairs: list[tuple[str, object]]) -> Fields:
     for key, value in pairs:
         if key in found:
             raise corrupt(f"the key {key} stands twice")
-        found[key] = value
+        found[sys.intern(key)] = value  # one text for the same key of many lines
     return found
 
 
