@@ -52,9 +52,9 @@ class Slurm:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def _add_devices(self) -> None:
-        """What a driver of accelerators would make; anybody may open them."""
-        made = f"modprobe loop; echo loop >/etc/modules-load.d/loop.conf; chmod 666 {' '.join(DEVICES)}"
-        self.guests.run(NODE, made)
+        """What a driver of accelerators would make; anybody may open them, once udev has had its say."""
+        made = "modprobe loop; udevadm settle; echo loop >/etc/modules-load.d/loop.conf"
+        self.guests.run(NODE, f"{made}; chmod 666 {' '.join(DEVICES)}")
 
     @staticmethod
     def _give_devices(rendered: Path) -> None:

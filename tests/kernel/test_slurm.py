@@ -19,7 +19,7 @@ BUFFERED = "head -c 200000000 /dev/zero | tail -n 1 | wc -c"
 OPENED = "; ".join(f"(: <{device}) 2>/dev/null && echo {device}" for device in DEVICES)
 
 
-def test_a_job_is_held_to_its_memory_its_core_and_its_devices(slurm: Slurm) -> None:
+def test_a_job_is_held_to_its_memory_and_its_core(slurm: Slurm) -> None:
     guests = slurm.guests
     assert slurm.job(BUFFERED, "--mem=400") == "200000000"
     assert "Out Of Memory" in slurm.job(BUFFERED, "--mem=100 --job-name=greedy", code=1)
@@ -31,6 +31,8 @@ def test_a_job_is_held_to_its_memory_its_core_and_its_devices(slurm: Slurm) -> N
     assert slurm.job(ALLOWED, "--cpus-per-task=2").split()[-1] == "0-1"
     assert slurm.job(f"taskset --cpu-list 0-1 {ALLOWED}", "--cpus-per-task=1").split()[-1] in {"0", "1"}
 
+
+def test_a_job_opens_the_devices_that_it_asked_for_and_no_other(slurm: Slurm) -> None:
     assert slurm.job(f"{OPENED}; true") == ""
     assert slurm.job(f"{OPENED}; true", "--gres=gpu:1") in DEVICES
     assert slurm.job(f"{OPENED}; true", "--gres=gpu:2").split() == list(DEVICES)
