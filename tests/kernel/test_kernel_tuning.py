@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rackwright import paths
+from rackwright.converge.prepare import munge_key
 from rackwright.render.files import write_all
 from tests.kernel.guests import NODE
 from tests.kernel.machine import wait_for
@@ -14,7 +15,7 @@ from tests.kernel.machine import wait_for
 if TYPE_CHECKING:
     from tests.kernel.guests import Guests
 
-PLAY = Path(__file__).parent / "plays" / "tuning.yml"
+PLAY = paths.repository() / "playbooks" / "kernel.yml"
 TUNING = {
     "sysctl": {"vm.swappiness": 7, "net.core.somaxconn": 8191},
     "cmdline": {"iommu": "pt", "nosoftlockup": True},
@@ -124,3 +125,24 @@ def _live_after_the_boot(guests: Guests) -> None:
     assert set(guests.run(NODE, spread).split()) == {"0", "1"}
     pid = "$(systemctl show --property=MainPID --value ssh)"
     assert "unlimited" in guests.run(NODE, f"grep 'Max locked memory' /proc/{pid}/limits")
+
+
+def test_drift_names_what_a_hand_has_changed_and_changes_nothing(guests: Guests) -> None:
+    options = {"virtio_net": {"napi_tx": 1}}
+    tuned(
+        guests, {"sysctl": {"vm.swappiness": 7}, "module_options": options, "transparent_hugepages": "never"}
+    )
+    munge_key(guests.state / "secrets")
+    words = ("drift", str(guests.spec), "--limit", NODE, "--playbook", str(PLAY))
+    assert guests.json(*words)["drift"] == []
+
+    laid = "/etc/modprobe.d/60-rackwright-tuning.conf"
+    by_hand = f"sysctl -q vm.swappiness=55; echo always >{PAGES.split()[1]}; sed -i /napi_tx/d {laid}"
+    guests.run(NODE, by_hand)
+    before = guests.run(NODE, f"{SWAPPINESS}; {PAGES}; sha256sum {laid} /boot/initrd.img-*")
+    found = json.loads(json.dumps(guests.json(*words, code=1)["drift"]))
+    named = {(one["kind"], one["subject"]): (one["intended"], one["observed"]) for one in found}
+    assert named["sysctl", "vm.swappiness"] == ("7", "55")
+    assert named["state", "transparent_hugepages"] == ("never", "always")
+    assert ("file", laid) in named
+    assert guests.run(NODE, f"{SWAPPINESS}; {PAGES}; sha256sum {laid} /boot/initrd.img-*") == before

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Sets this host's kernel to what its platform and spec say, and tells what of it is live.
 
-    kernel_tuning.py apply [JSON]    set what can be set now; note what waits for a reboot
-    kernel_tuning.py check [JSON]    the same, and change nothing
-    kernel_tuning.py report          what is live, waits for a reboot, or is not in this kernel
+    kernel_tuning.py apply     set what can be set now; note what waits for a reboot
+    kernel_tuning.py report    what is live, waits for a reboot, or is not in this kernel
+    kernel_tuning.py --apply   as module `program` asks: settings on standard input, and whether only to look
 
-The settings are in /etc/rackwright/kernel-tuning.json, or given as JSON. What was there before is kept, so
+The settings are else in /etc/rackwright/kernel-tuning.json. What was there before is kept, so
 that a setting that is wanted no more goes back. Files in /etc are laid by the role; boot loader and initramfs
 are renewed here, where those files changed.
 """
@@ -421,17 +421,25 @@ def note_reasons(host: Host) -> None:
         REASONS.unlink(missing_ok=True)
 
 
+def answer() -> dict[str, object]:
+    """What module `program` is told."""
+    from kernel_drift import differences  # type: ignore[import-not-found]  # noqa: PLC0415 (not there at boot)
+
+    asked = json.load(sys.stdin)
+    host = converge(asked["plan"], dry=bool(asked["check"]))
+    waiting = [(one.setting, one.wanted, one.now) for one in host.states if one.state == REBOOT]
+    return {"changes": host.changed, "drift": differences(host.changed, waiting)}
+
+
 def main(arguments: list[str]) -> int:
     """Do one of the three."""
-    verb, *given = arguments
-    plan = json.loads(given[0]) if given else remembered(WANTED)
-    host = converge(plan, dry=verb != "apply")
-    states = [one.__dict__ for one in host.states]
-    if verb == "report":
-        for one in host.states:
-            print(f"{one.state:<8} {one.setting}: {one.now}, wanted {one.wanted}")  # noqa: T201 (its answer)
+    (verb,) = arguments
+    if verb == "--apply":
+        print(json.dumps(answer()))  # noqa: T201 (its answer)
         return 0
-    print(json.dumps({"changed": host.changed, "states": states}))  # noqa: T201 (its answer)
+    host = converge(remembered(WANTED), dry=verb != "apply")
+    for one in host.states:
+        print(f"{one.state:<8} {one.setting}: {one.now}, wanted {one.wanted}")  # noqa: T201 (its answer)
     return 0
 
 

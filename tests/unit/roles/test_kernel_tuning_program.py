@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +30,8 @@ def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(module, "PROC", proc)
     monkeypatch.setattr(module, "BEFORE", tmp_path / "before.json")
     monkeypatch.setattr(module, "BOOT_ID", tmp_path / "boot_id")
+    for name in ("BUILT", "ENABLED", "WANTED"):
+        monkeypatch.setattr(module, name, tmp_path / name.lower())
     return module
 
 
@@ -69,3 +73,34 @@ def test_an_interrupt_of_an_earlier_boot_is_left_alone(program: ModuleType) -> N
     affinity.write_text("5")
     converged(program, {})
     assert affinity.read_text() == "5"
+
+
+def test_what_a_hand_has_changed_and_what_waits_for_a_reboot_is_named_and_left(
+    program: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (program.PROC / "cmdline").write_text("quiet")
+    swappiness = program.PROC / "sys" / "vm" / "swappiness"
+    swappiness.write_text("55")
+    plan = {"settings": {"sysctl": {"vm.swappiness": 7}, "words": ["iommu=pt"]}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({"plan": plan, "check": True})))
+    answer = program.answer()
+    named = {(one["kind"], one["subject"]): (one["intended"], one["observed"]) for one in answer["drift"]}
+    assert named["sysctl", "vm.swappiness"] == ("7", "55")
+    assert named["cmdline", "iommu=pt"] == ("iommu=pt", "not there")
+    assert swappiness.read_text() == "55"
+    assert not program.BEFORE.exists()
+
+
+def test_a_report_has_a_line_a_setting_and_changes_nothing(
+    program: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program.PROC / "cmdline").write_text("quiet")
+    swappiness = program.PROC / "sys" / "vm" / "swappiness"
+    swappiness.write_text("7")
+    program.WANTED.write_text(json.dumps({"settings": {"sysctl": {"vm.swappiness": 7}, "words": ["x=1"]}}))
+    assert program.main(["report"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "live     sysctl vm.swappiness: 7, wanted 7",
+        "reboot   cmdline x=1: not there, wanted x=1",
+    ]
+    assert swappiness.read_text() == "7"
