@@ -74,7 +74,11 @@ def read_by_ibnetdiscover(dump: Path, folder: Path) -> float | None:
         with simulated(found, attach, folder, 300) as simulation:
             start = time.perf_counter()
             subprocess.run(
-                [tool or "ibnetdiscover"], env=simulation.environment, stdout=subprocess.DEVNULL, check=True
+                [tool or "ibnetdiscover"],
+                env=simulation.environment,
+                cwd=simulation.folder,
+                stdout=subprocess.DEVNULL,
+                check=True,
             )
             return time.perf_counter() - start
     except (EnvironmentUnfit, FileNotFoundError):

@@ -52,6 +52,7 @@ class Manager:
         self.process = subprocess.Popen(
             ["sh", "-c", f"sleep {self.waits_s}; exec {program('opensm')} -F {self.conf}"],
             env=self.environment,
+            cwd=self.conf.parent,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -32,7 +32,12 @@ def printed(net: Network, folder: Path, *command: str) -> str:
     at = next(one.id for one in net.devices.values() if not one.is_switch)
     with simulated(net, at, folder, 60) as simulation:
         ran = subprocess.run(
-            [program, *command[1:]], env=simulation.environment, capture_output=True, text=True, check=True
+            [program, *command[1:]],
+            env=simulation.environment,
+            cwd=simulation.folder,
+            capture_output=True,
+            text=True,
+            check=True,
         )
     return ran.stdout
 

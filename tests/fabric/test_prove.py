@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from rackwright.validate.fabric.prove import prove
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from rackwright.plan.model import Plan
 
@@ -41,6 +42,26 @@ def test_whole_units_are_taken_as_a_fat_tree(pod: Pod, tmp_path: Path, units: in
 def test_the_hole_of_the_fabric_manager_is_no_fault(pod: Pod, tmp_path: Path) -> None:
     proof = prove(pod(31, manager_uplinks=4), "compute", 1, tmp_path)
     assert (proof.accepted, proof.adapters) == (True, 252)
+
+
+def test_the_folder_may_be_a_relative_one(pod: Pod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert prove(pod(31, manager_uplinks=4), "compute", 1, Path("proof")).accepted
+
+
+def test_what_a_killed_manager_leaves_lies_in_that_folder(
+    pod: Pod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulation's library keeps a tree of files where it runs, until it comes to a good end."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "opensm").write_text("#!/bin/sh\nmkdir sys-1\n")
+    (tmp_path / "bin" / "opensm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(Incomplete):
+        prove(pod(31, manager_uplinks=4), "compute", 1, tmp_path / "proof")
+    assert (tmp_path / "proof" / "sys-1").is_dir()
+    assert not (tmp_path / "sys-1").exists()
 
 
 @pytest.mark.parametrize("attach", ["tor", "dual-tor"])

@@ -62,6 +62,7 @@ def prove(plan: Plan, fabric: str, plane: int, folder: Path, built: Network | No
         Incomplete: opensm came to no end, or its log does not say what it configured.
     """
     one = built or network(plan, fabric, plane)
+    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "opensm.log"
     log.unlink(missing_ok=True)
@@ -86,6 +87,7 @@ def _run(one: Network, folder: Path, log: Path) -> None:
             subprocess.run(
                 command,
                 env={**simulation.environment, **places},
+                cwd=simulation.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

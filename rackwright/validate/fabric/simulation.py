@@ -31,9 +31,10 @@ _LINEAR_CAP = 0xBFFF
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A running network, and how a program gets into it."""
+    """A running network, and how a program gets into it: in that folder, where the library leaves files."""
 
     environment: dict[str, str]
+    folder: Path
 
 
 def program(name: str) -> str:
@@ -112,7 +113,7 @@ def simulated(network: Network, attach: str, folder: Path, timeout_s: float) -> 
         )
     try:
         _wait(process, log, timeout_s)
-        yield Simulation({**environment, "LD_PRELOAD": str(library)})
+        yield Simulation({**environment, "LD_PRELOAD": str(library)}, folder)
     finally:
         process.kill()
         process.wait()
