@@ -2,7 +2,7 @@
 """Sets this host's kernel to what its platform and spec say, and tells what of it is live.
 
     kernel_tuning.py apply     set what can be set now; note what waits for a reboot
-    kernel_tuning.py report    what is live, waits for a reboot, or is not in this kernel
+    kernel_tuning.py report    what is live, differs, waits for a reboot, or is not in this kernel
     kernel_tuning.py --apply   as module `program` asks: settings on standard input, and whether only to look
 
 The settings are else in /etc/rackwright/kernel-tuning.json. What was there before is kept, so
@@ -15,10 +15,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from kernel_drift import differences
+from kernel_host import DIFFERS, LIVE, MISSING, REBOOT, REFUSED, Host, read, remember, remembered, run, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,103 +40,11 @@ BOOT_FILES = {
     "update-grub": Path("/etc/default/grub.d/60-rackwright-tuning.cfg"),
     "update-initramfs -u": Path("/etc/modprobe.d/60-rackwright-tuning.conf"),
 }
-LIVE, REBOOT, MISSING, REFUSED = "live", "reboot", "missing", "refused"
 PAGES_KIB = {"2M": 2048, "1G": 1 << 20}
 
 
 Settings = dict[str, Any]
 """As the model of the catalogue has them: its JSON."""
-
-
-@dataclass(frozen=True)
-class State:
-    """One setting, as wished and as it is."""
-
-    setting: str
-    wanted: str
-    now: str
-    state: str
-
-
-@dataclass
-class Host:
-    """This host: what was written, what is to be kept, what was found."""
-
-    dry: bool
-    before: dict[str, str]
-    wanted: dict[str, str] = field(default_factory=dict)
-    changed: list[str] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
-
-    def note(self, setting: str, wanted: object, now: object, state: str) -> None:
-        """What is known of one setting."""
-        self.states.append(State(setting, str(wanted), str(now), state))
-
-    def bring(self, setting: str, path: Path, wanted: object) -> None:
-        """Write a value where another is."""
-        text = str(wanted)
-        if not path.exists():
-            self.note(setting, text, "not there", MISSING)
-            return
-        now = read(path)
-        self.wanted[str(path)] = text
-        if now != text and not self._write(path, text, now, setting):
-            self.note(setting, text, now, REFUSED)
-            return
-        self.note(setting, text, now if self.dry else read(path), LIVE)
-
-    def _write(self, path: Path, text: str, now: str, setting: str) -> bool:
-        self.changed.append(f"{setting}: {now or 'nothing'} becomes {text}")
-        if self.dry:
-            return True
-        try:
-            path.write_text(text)
-        except OSError:
-            self.changed.pop()
-            return False
-        if read(path) != text:
-            self.changed.pop()
-            return False
-        self.before.setdefault(str(path), now)
-        return True
-
-    def give_back(self) -> None:
-        """What we once wrote and nobody wants any more is as it was."""
-        for name in sorted(self.before.keys() - self.wanted.keys()):
-            path, value = Path(name), self.before[name]
-            if path.exists() and read(path) != value:
-                self.changed.append(f"{name}: {read(path)} becomes {value} again")
-                if not self.dry:
-                    path.write_text(value)
-            if not self.dry:
-                del self.before[name]
-
-
-def read(path: Path) -> str:
-    """A value of the kernel: blanks made one, and of several words the one in brackets."""
-    try:
-        text = " ".join(path.read_text().split())
-    except OSError:
-        return ""
-    chosen = text.partition("[")[2].partition("]")[0]
-    return chosen or text
-
-
-def remembered(path: Path) -> dict[str, Any]:
-    """A note of ours; empty where there is none."""
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def remember(path: Path, note: object) -> None:
-    """Write a note, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(note, sort_keys=True))
-    new.replace(path)
 
 
 def noted_before() -> dict[str, str]:
@@ -225,8 +135,9 @@ def load(host: Host, name: str) -> None:
         host.note(setting, "loaded", "no such module", MISSING)
     else:
         host.changed.append(f"{setting}: loaded")
-        loaded = host.dry or run("modprobe", name)
-        host.note(setting, "loaded", "loaded" if loaded else "refused", LIVE if loaded else REFUSED)
+        done = host.dry or run("modprobe", name)
+        now = "not loaded" if host.dry else "loaded" if done else "refused"
+        host.note(setting, "loaded", now, host.brought if done else REFUSED)
 
 
 def option(host: Host, module: str, key: str, wanted: str) -> None:
@@ -277,7 +188,8 @@ def channels(host: Host, rail: str, wanted: int) -> None:
     else:
         host.changed.append(f"{setting}: {found[1]} becomes {wanted}")
         done = host.dry or run("ethtool", "--set-channels", rail, "combined", str(wanted))
-        host.note(setting, wanted, wanted if done else found[1], LIVE if done else REFUSED)
+        now = wanted if done and not host.dry else found[1]
+        host.note(setting, wanted, now, host.brought if done else REFUSED)
 
 
 def interrupts(host: Host, rail: str) -> None:
@@ -311,7 +223,7 @@ def limits(host: Host, settings: Settings) -> None:
         _ = host.dry or run("systemctl", "daemon-reexec")
     for name, key in sorted(names.items()):
         wanted, now = amount(settings["limits"][name]), manager(key)
-        host.note(f"limits {name}", wanted, now, LIVE if host.dry or now == wanted else REFUSED)
+        host.note(f"limits {name}", wanted, now, LIVE if now == wanted else DIFFERS if host.dry else REFUSED)
 
 
 def amount(value: object) -> str:
@@ -370,22 +282,6 @@ def boot(host: Host, built: dict[str, Any]) -> dict[str, str]:
     return made
 
 
-def run(*command: str) -> bool:
-    """Whether a program ends well; one that is not there does not."""
-    try:
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
-
-
-def said(*command: str) -> str:
-    """What a program prints; nothing where it is not there."""
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return ""
-
-
 def converge(plan: dict[str, Any], *, dry: bool) -> Host:
     """Set all that can be set now."""
     settings, rails = plan.get("settings", {}), plan.get("rails", [])
@@ -423,8 +319,6 @@ def note_reasons(host: Host) -> None:
 
 def answer() -> dict[str, object]:
     """What module `program` is told."""
-    from kernel_drift import differences  # type: ignore[import-not-found]  # noqa: PLC0415 (not there at boot)
-
     asked = json.load(sys.stdin)
     host = converge(asked["plan"], dry=bool(asked["check"]))
     waiting = [(one.setting, one.wanted, one.now) for one in host.states if one.state == REBOOT]

@@ -21,7 +21,7 @@ FILES = paths.repository() / "roles" / "kernel_tuning" / "files"
 def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     """kernel_tuning.py as a module, on a host whose /proc is a folder."""
     monkeypatch.syspath_prepend(str(FILES))
-    import kernel_tuning as loaded  # type: ignore[import-not-found]  # noqa: PLC0415 (a program of a host)
+    import kernel_tuning as loaded  # noqa: PLC0415 (a program of a host)
 
     module: ModuleType = loaded
     proc = tmp_path / "proc"
@@ -104,3 +104,25 @@ def test_a_report_has_a_line_a_setting_and_changes_nothing(
         "reboot   cmdline x=1: not there, wanted x=1",
     ]
     assert swappiness.read_text() == "7"
+
+
+def test_a_report_says_what_a_hand_has_changed(
+    program: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (program.PROC / "cmdline").write_text("quiet")
+    (program.PROC / "sys" / "vm" / "swappiness").write_text("55")
+    program.WANTED.write_text(json.dumps({"settings": {"sysctl": {"vm.swappiness": 7}}}))
+    assert program.main(["report"]) == 0
+    assert capsys.readouterr().out == "differs  sysctl vm.swappiness: 55, wanted 7\n"
+
+
+@pytest.mark.parametrize(("there", "shown"), [(["7", "7"], "live"), (["7", "55"], "differs")])
+def test_a_setting_of_many_places_is_live_where_all_are(
+    program: ModuleType, tmp_path: Path, there: list[str], shown: str
+) -> None:
+    places = [tmp_path / str(number) for number in range(len(there))]
+    for place, value in zip(places, there, strict=True):
+        place.write_text(value)
+    host = program.Host(dry=True, before={})
+    program.each(host, "governor", [(place, "7") for place in places])
+    assert [one.state for one in host.states] == [shown]
