@@ -83,12 +83,6 @@ class Ground:
         """(fabric, rail) of all ports, sorted."""
         return sorted({(port.fabric, port.rail) for node in self.nodes for port in node.ports})
 
-    def on_rail(self, fabric: str, rail: int) -> tuple[list[Node], list[Node]]:
-        """Nodes whose port on a rail works, and nodes whose port there has no carrier."""
-        there = [node for node in self.nodes if node.port(fabric, rail) is not None]
-        dark = [node for node in there if (node.name, fabric, rail) in self.down]
-        return [node for node in there if node not in dark], dark
-
 
 def batches(check: AnyCheck, ground: Ground) -> Iterator[Batch]:
     """The steps of a check, in the order in which their batches are made."""

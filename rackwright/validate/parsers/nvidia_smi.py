@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Context, Reading, Unit
 from rackwright.validate.parsers.sealing import body_of
@@ -37,17 +37,6 @@ _MASK = re.compile(r"0x[0-9a-fA-F]{16}")
 _OLD = "clocks_throttle_reasons."
 _NEW = "clocks_event_reasons."
 _YES = {"Active": True, "Not Active": False, "Yes": True, "No": False}
-
-
-class _Column(NamedTuple):
-    """How a column is read."""
-
-    name: str
-    unit: Unit
-    in_header: str = ""
-    """Unit that the head must show."""
-
-
 _ECC = ("corrected.volatile", "corrected.aggregate", "uncorrected.volatile", "uncorrected.aggregate")
 _COUNTS: Mapping[str, str] = {
     **{f"ecc.errors.{kind}.total": f"ecc_{kind.replace('.', '_')}" for kind in _ECC},
