@@ -13,6 +13,7 @@ import base64
 import json
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections import Counter
@@ -34,6 +35,10 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | None"
 ROOT = "/redfish/v1/"
 SYSTEMS = "/redfish/v1/Systems"
 FOREVER = 3600.0
+_HELLO = 1 << 16
+"""More bytes than a client's first words of TLS have."""
+_RESET = struct.pack("ii", 1, 0)
+"""struct linger: nothing is waited for when the socket is closed."""
 
 
 class Fault(Enum):
@@ -48,7 +53,11 @@ class Fault(Enum):
     HALF = auto()
     """Stops in the middle of an answer."""
     CLOSED = auto()
-    """Closes every connection."""
+    """Closes every connection, once it has heard something."""
+    RESET = auto()
+    """Resets every connection."""
+    PLAIN = auto()
+    """Answers HTTP without TLS."""
     FOREIGN = auto()
     """Shows a certificate of another authority."""
     MISPLACED = auto()
@@ -232,6 +241,15 @@ class _Server:
         with connection, suppress(OSError, ValueError):
             bmc = self._by_address.get(connection.getsockname()[0])
             if bmc is None or bmc.fault is Fault.CLOSED:
+                connection.recv(_HELLO)  # what is not read when it is closed makes a reset of it
+                return
+            if bmc.fault is Fault.RESET:
+                connection.recv(_HELLO)  # reset earlier, Python's ssl leaves its socket open (3.11)
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                return
+            if bmc.fault is Fault.PLAIN:
+                connection.recv(_HELLO)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
                 return
             if bmc.fault is Fault.DEAF:
                 self.hung.wait(FOREVER)

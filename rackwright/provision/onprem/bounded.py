@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from rackwright.errors import SubjectFailed
 
 _E = TypeVar("_E", bound=BaseException)
+_CLOSINGS = (
+    ConnectionAbortedError,
+    ConnectionResetError,
+    BrokenPipeError,
+    ssl.SSLEOFError,
+    ssl.SSLZeroReturnError,
+)
+"""Ways to see that the other side has gone; which of them is a matter of when a packet came."""
+_CLOSED = "a connection that was closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +150,12 @@ class Session(requests.Session):
             return self._silent()
         if _first(chain, requests.ConnectTimeout):
             return self._unreachable(f"no connection within {self.limits.connect_s:g} s")
+        if any(isinstance(cause, _CLOSINGS) for cause in chain):
+            return self._unreachable(_CLOSED)
         if _first(chain, ssl.SSLError):
             return self._unreachable("a connection that is no TLS")
         system = next((cause for cause in chain if isinstance(cause, OSError) and cause.strerror), None)
-        return self._unreachable(
-            (system.strerror or "").lower() if system else "a connection that was closed"
-        )
+        return self._unreachable((system.strerror or "").lower() if system else _CLOSED)
 
     def _foreign(self, error: ssl.SSLCertVerificationError) -> SubjectFailed:
         cause = f"BMC {self.address}: got a certificate that is not trusted ({error.verify_message})"
