@@ -170,7 +170,7 @@ def test_cleared_all_pass_and_a_slowdown_of_all_blames_no_node(whole: Lab, tmp_p
     expect = tmp_path / "expect.json"
     expect.write_text(json.dumps({"schema": "rackwright/expectations/1", "expectations": [figure]}))
     judged = run(whole, "judge", str(tmp_path / "slow"), "--expect", str(expect), "--format", "json")
-    found = {one["name"]: one for one in json.loads(judged.stdout)["subjects"]}
+    found = {name_of(one): one for one in json.loads(judged.stdout)["subjects"]}
     assert any("it is common to all" in cause for cause in causes(found["hall"]))
     assert not any("common to all" in cause for cause in causes(found["cloud"])), "its nodes are not slow"
     blamed = {"gflops is too slow", "gflops is far below the fleet"}
