@@ -27,6 +27,8 @@ from tests.hosts.lab import write_spec  # noqa: E402 (found by the line above)
 SIZES = (4, 8, 12)
 NAME, RANGE = "lab-bench", "10.99"
 RACKWRIGHT = Path(sys.executable).parent / "rackwright"
+_FOUND = 1
+"""Exit code of a FAIL, as on a machine too busy for its hosts' rates: the validation was made."""
 SETTINGS = REPOSITORY / "stacks" / "onprem" / f"Pulumi.{NAME}-hall.yaml"
 """What `up` writes into the checkout for a plain `pulumi`."""
 COMMANDS = (
@@ -77,7 +79,7 @@ def cost(command: tuple[str, ...], environment: dict[str, str]) -> Cost:
     before, start = _used(), time.perf_counter()
     ran = subprocess.run([RACKWRIGHT, *command], env=environment, capture_output=True, text=True, check=False)
     seconds, after = time.perf_counter() - start, _used()
-    if ran.returncode:
+    if ran.returncode not in {0, _FOUND}:
         sys.exit(f"rackwright {' '.join(command)} failed\n{ran.stdout}{ran.stderr}")
     return Cost(seconds, after[0] - before[0], after[1] - before[1])
 

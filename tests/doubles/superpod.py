@@ -46,3 +46,17 @@ def values(nodes: int, manager_uplinks: int = 0, **topology: Any) -> dict[str, A
             }
         },
     }
+
+
+def managed() -> dict[str, Any]:
+    """A spec's values of a unit of 31 nodes, and of two hosts with the subnet manager's own links."""
+    found = values(31, manager_uplinks=2)
+    found["fabrics"]["compute"]["manager"]["kind"] = "opensm"
+    found["pools"]["mgmt"] = {
+        "site": "hall",
+        "platform": "cpu-1u",
+        "image": "dgx",
+        "nodes": {"static": 2},
+        "roles": ["subnet-manager"],
+    }
+    return found

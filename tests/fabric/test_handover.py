@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -88,16 +88,7 @@ def until(holds: Callable[[], bool], *both: Manager) -> None:
 
 @pytest.fixture
 def plan(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue) -> Plan:
-    values: dict[str, Any] = superpod.values(31, manager_uplinks=2)
-    values["fabrics"]["compute"]["manager"]["kind"] = "opensm"
-    values["pools"]["mgmt"] = {
-        "site": "hall",
-        "platform": "cpu-1u",
-        "image": "dgx",
-        "nodes": {"static": 2},
-        "roles": ["subnet-manager"],
-    }
-    return build(make_loaded(values), catalogue, None)[0]
+    return build(make_loaded(superpod.managed()), catalogue, None)[0]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -82,21 +82,12 @@ class Managed:
 
 def hall(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue) -> Plan:
     """A unit of 31 nodes, and two hosts with the manager's own links."""
-    values: dict[str, Any] = superpod.values(31, manager_uplinks=2)
-    values["fabrics"]["compute"]["manager"]["kind"] = "opensm"
-    values["pools"]["mgmt"] = {
-        "site": "hall",
-        "platform": "cpu-1u",
-        "image": "dgx",
-        "nodes": {"static": 2},
-        "roles": ["subnet-manager"],
-    }
     assets: dict[str, Asset] = {}
     for number, slot in enumerate(SLOTS.values()):
         guid = f"{int(manager_guid(number + 1), 16) + 1:016x}"
         mac = f"02:00:00:00:00:{number:02x}"
         assets[slot] = Asset(serial=slot, bmc_mac=mac, boot_mac=mac, hca_guids=(guid,))
-    return build(replace(make_loaded(values), assets=assets), catalogue, None)[0]
+    return build(replace(make_loaded(superpod.managed()), assets=assets), catalogue, None)[0]
 
 
 @pytest.fixture(scope="module")
