@@ -16,6 +16,7 @@ import sys
 import time
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING, TextIO
 
 from rackwright.errors import EnvironmentUnfit
@@ -111,7 +112,7 @@ def _await_orphans(path: Path) -> None:
                     where=str(path),
                     got=f"a lock that is held for more than {ORPHANS_END_WITHIN_S:g} s",
                     expected="none: they end with their converge",
-                    hint=f"see who has it open: fuser {path}",
+                    hint=f"see who has it open: fuser {quote(str(path))}",
                 )
             time.sleep(_POLL_S)
 

@@ -74,7 +74,7 @@ def _decode(path: Path, raw: bytes) -> str:
             where=Place(path, line, column),
             got="UTF-16" if wide else f"byte 0x{raw[error.start]:02x}",
             expected="UTF-8 text",
-            hint=f"iconv -f {'utf-16' if wide else 'latin1'} -t utf-8 {path}",
+            hint=f"iconv -f {'utf-16' if wide else 'latin1'} -t utf-8 {quote(str(path))}",
         ) from None
 
 

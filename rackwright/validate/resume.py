@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import contextmanager, suppress
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rackwright.errors import EvidenceSpoiled, UsageError
@@ -55,7 +56,7 @@ def _take(handle: int, folder: Path) -> None:
             where=str(folder),
             got="a folder that another process holds",
             expected="a run that was cut off",
-            hint=f"wait for it; `fuser {folder}` says which process it is",
+            hint=f"wait for it; `fuser {quote(str(folder))}` says which process it is",
         ) from None
 
 
@@ -81,7 +82,7 @@ def taken_up(folder: Path, wanted: Run, now: str) -> Evidence:
             where=str(folder),
             got=f"a run that came to its end at {run.finished}",
             expected="a run that was cut off",
-            hint=f"`rackwright judge {folder}` tells of it; without --resume a new run begins",
+            hint=f"`rackwright judge {quote(str(folder))}` tells of it; without --resume a new run begins",
         )
     _refuse_another(folder, run, wanted)
     there = Evidence(folder, run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,7 @@ from rackwright.errors import SpecUnreadable
 from rackwright.findings import Place, SpecPath
 from rackwright.spec import faults
 from rackwright.spec.document import MOST_REPEATED, read_document
+from rackwright.spec.text import read_text
 
 if TYPE_CHECKING:
     from rackwright.spec.document import Document
@@ -106,3 +109,13 @@ def test_numbers_beyond_all_bounds_are_findings() -> None:
     assert [(one.code, str(one.path)) for one in document.findings] == [
         (faults.WRONG_TYPE, "a"), (faults.WRONG_TYPE, "b"), (faults.WRONG_TYPE, "c"),
     ]  # fmt: skip
+
+
+def test_a_hint_is_a_command_that_runs_as_it_stands(tmp_path: Path) -> None:
+    """Also where a folder's name has a space."""
+    path = tmp_path / "two words.yaml"
+    path.write_bytes("ä: 1\n".encode("latin1"))
+    with pytest.raises(SpecUnreadable) as caught:
+        read_text(path, "a spec")
+    ran = subprocess.run(shlex.split(caught.value.hint), capture_output=True, check=True)
+    assert ran.stdout.decode() == "ä: 1\n"
