@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from rackwright import paths
 from rackwright.cli.cluster import open_cluster
+from rackwright.lab import parts
 from rackwright.lab.places import Places
 from rackwright.lab.protocol import Request, Verb, ask
 from rackwright.provision.keys import login_public_key
@@ -47,6 +48,11 @@ class Answer:
         value = self.body[key]
         assert isinstance(value, str)
         return value
+
+
+def standing(places: Places) -> list[parts.Part]:
+    """What a command of ours has made of a lab: processes that its hosts start come and go by themselves."""
+    return [part for part in parts.find(places) if part.process is None or part.module]
 
 
 def write_spec(folder: Path, name: str, prefix: str, nodes: int = 3) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from rackwright.lab import parts, processes
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
-from tests.hosts.lab import WITHIN_S
+from tests.hosts.lab import WITHIN_S, standing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +47,12 @@ def test_who_is_not_root_makes_nothing(small_lab: Lab) -> None:
 
 def test_another_world_under_the_same_name_is_refused(small_lab: Lab) -> None:
     small_lab.up()
-    before = parts.find(small_lab.places)
+    before = standing(small_lab.places)
     small_lab.spec.write_text(small_lab.spec.read_text().replace("speed: 100m", "speed: 200m"))
     text = _refused(small_lab, "LAB014")
     assert "another hosts" in text
     assert f"rackwright lab down {small_lab.name}" in text
-    assert parts.find(small_lab.places) == before
+    assert standing(small_lab.places) == before
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.lab import parts
-from tests.hosts.lab import WITHIN_S, write_spec
+from tests.hosts.lab import WITHIN_S, standing, write_spec
 
 if TYPE_CHECKING:
     from tests.hosts.fixtures import MakeLab
@@ -28,10 +28,10 @@ def test_two_labs_stand_side_by_side_and_one_goes_without_the_other(
         one.rackwright("plan", str(one.spec))
         one.prepare()
         one.boot("node-001")
-    kept = parts.find(second.places)
+    kept = standing(second.places)
     first.down()
     assert parts.find(first.places) == []
-    assert parts.find(second.places) == kept
+    assert standing(second.places) == kept
     assert second.ssh("node-001", "hostname") == "node-001"
     assert second.up()["made"] == []
 
@@ -52,12 +52,12 @@ def test_a_lab_in_the_range_of_another_is_refused_and_nothing_is_made(lab: Lab, 
 def test_a_lab_is_not_taken_for_its_namesake_of_another_state_folder(lab: Lab, make_lab: MakeLab) -> None:
     other = make_lab()
     namesake = replace(other, name=lab.name, spec=write_spec(other.spec.parent / "x", lab.name, other.prefix))
-    before = parts.find(lab.places)
+    before = standing(lab.places)
     for words in (("up", str(namesake.spec)), ("down", lab.name)):
         refused = str(namesake.json("lab", *words, code=2))
         assert "LAB018" in refused
         assert str(lab.places.state) in refused
-    assert parts.find(lab.places) == before
+    assert standing(lab.places) == before
     assert not namesake.state_home.exists()
 
 
