@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,10 +53,8 @@ def cluster(hosts: int, folder: Path) -> Path:
 
 
 def playbook(folder: Path) -> Path:
-    """A play of that many tasks, beside our modules."""
-    for part in ("library", "action_plugins"):
-        shutil.copytree(REPOSITORY / "playbooks" / part, folder / "play" / part)
-    written = folder / "play" / "site.yml"
+    """A play of that many tasks."""
+    written = folder / "site.yml"
     tasks = [_TASK.format(number=number, folder=folder / "hosts") for number in range(TASKS)]
     written.write_text(_PLAY + "".join(tasks), encoding="utf-8")
     return written

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -24,11 +26,12 @@ from rackwright.validate.interruption import stoppable
 from rackwright.validate.run import Order, validate
 from rackwright.validate.ssh import connected
 from rackwright.verdict.folder import judge_folder
+from rackwright.verdict.history import earlier
 
 if TYPE_CHECKING:
     from rackwright.cli.cluster import Cluster
     from rackwright.cli.output import Console
-    from rackwright.inventory.model import Inventory
+    from rackwright.inventory.model import Host, Inventory
     from rackwright.validate.asked import Asked
 
 
@@ -90,6 +93,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     names = chosen(inventory, limit)
     whom = asked(cluster.plan, cluster.catalogue, inventory, names, on_demand=on_demand)
     order = _order(cluster, whom, wanted, resume or out, resume=resume is not None)
+    if not resume:
+        order = _with_history(order, inventory)
     _refuse_unknown(order.asked.controller, inventory, spec)
     folder = paths.inventory(inventory.cluster)
     files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
@@ -120,6 +125,19 @@ def _refuse_unknown(controller: str, inventory: Inventory, spec: Path) -> None:
             expected="a host whose key was read on its console",
             hint=gone.hint or f"`rackwright up {name}`, then `rackwright inventory {name} --wait 60`",
         )
+
+
+def _with_history(order: Order, inventory: Inventory) -> Order:
+    """The same, told of the runs that lie beside the new one."""
+    machines = {name: _machine(inventory.hosts.get(name)) for name in order.asked.nodes}
+    runs = order.folder.parent if order.folder else order.runs
+    history = earlier(runs, inventory.cluster, datetime.now(UTC), machines)
+    return replace(order, machines=machines, history=history)
+
+
+def _machine(host: Host | None) -> str:
+    """Serial number or instance; empty where nothing is known of it."""
+    return (host.serial or host.instance) if host else ""
 
 
 def _order(

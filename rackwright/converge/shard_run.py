@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ansible_runner import Runner, RunnerConfig  # type: ignore[import-untyped]  # (it has no types)
 
-from rackwright import canonical, paths
+from rackwright import canonical
 from rackwright.converge import leash
 from rackwright.converge.lock import RUNNERS
 
@@ -193,7 +193,6 @@ def _environment(prepared: Mapping[str, str], settings: Settings, shard: Shard) 
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
         "LC_ALL": "C.UTF-8",
         "ANSIBLE_CONFIG": str(settings.inventory / "ansible.cfg"),
-        "ANSIBLE_ROLES_PATH": str(paths.repository() / "roles"),
         "ANSIBLE_CALLBACK_PLUGINS": ":".join(callbacks),
         "ANSIBLE_STDOUT_CALLBACK": "awx_display",
         "ANSIBLE_HOST_KEY_CHECKING": "True",

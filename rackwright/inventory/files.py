@@ -133,6 +133,7 @@ def ansible_cfg(folder: Path) -> str:
     """For ``ANSIBLE_CONFIG``."""
     values = {
         "folder": folder,
+        "repository": paths.repository(),
         "forks": FORKS,
         "ssh_config": shlex.quote(str(folder / "ssh_config")),
         "sockets": canonical.sha256(str(folder))[:8],

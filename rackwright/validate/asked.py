@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rackwright.catalogue.model import Check
 from rackwright.errors import UsageError
 from rackwright.inventory.model import Absence
+from rackwright.validate.limits import has_nvlinks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -56,6 +57,8 @@ class Node:
     management_interface: str | None
     management_address: str
     """Without prefix length; empty where the plan has none."""
+    nvlinks: bool = False
+    """Whether its accelerators are joined by NVLinks."""
 
     def port(self, fabric: str, rail: int) -> Port | None:
         """Its port on a rail; None where it has none that tools can use."""
@@ -263,6 +266,7 @@ def _node(pool: PoolPlan, slot: Slot, memory_mib: int | None) -> Node:
         accelerators=pool.accelerators_per_node,
         management_interface=pool.management_interface,
         management_address=_bare(slot.addresses.get(MANAGEMENT)),
+        nvlinks=has_nvlinks(pool.accelerator, pool.accelerators_per_node),
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         DcgmDiag,
         Disk,
         GpuState,
+        KernelLog,
         Link,
         Matrix,
         Memory,
@@ -208,15 +209,24 @@ def counters(check: Counters, interfaces: Sequence[str]) -> Task:
     return Task(_ours("counters", moment, f"{check.folder}/rackwright-counters.json", *interfaces))
 
 
-def kernel_log() -> Task:
-    """The kernel's log, which most distributions show to root alone (kernel.dmesg_restrict)."""
-    return Task(_whole("sudo", "-n", "dmesg", "--time-format", "iso"))
+def kernel_log(check: KernelLog) -> Task:
+    """The kernel's log, that of earlier boots too where the journal keeps it; shown to root alone.
+
+    Not ``--quiet``: that would leave out where a boot begins.
+    """
+    form = ("--no-pager", "--output=short-iso-precise", f"--since=-{check.days}d", "_TRANSPORT=kernel")
+    return Task(_whole("sudo", "-n", "journalctl", *form))
 
 
 def gpu_state(check: GpuState) -> Task:
     """State of all GPUs of a node."""
     columns = ",".join(dict.fromkeys(("index", "count", *check.columns)))
     return Task(_whole("nvidia-smi", f"--query-gpu={columns}", "--format=csv"))
+
+
+def nvlinks() -> Task:
+    """State of all NVLinks of a node."""
+    return Task(_whole("nvidia-smi", "nvlink", "--status"))
 
 
 def dcgm_diag(check: DcgmDiag) -> Task:

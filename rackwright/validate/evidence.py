@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.validate.expectations import Expectations
+    from rackwright.validate.history import History
     from rackwright.validate.model import Step
 
-RUN, EXPECTATIONS, RAW = "run.json", "expectations.json", "raw"
+RUN, EXPECTATIONS, HISTORY, RAW = "run.json", "expectations.json", "history.json", "raw"
 _SEAL = "sha256"
 
 
@@ -43,8 +44,10 @@ class Evidence:
     run: Run
 
     @classmethod
-    def begin(cls, folder: Path, run: Run, expectations: Expectations) -> Evidence:
-        """Write a new folder; the run's expectations are then those that were given.
+    def begin(
+        cls, folder: Path, run: Run, expectations: Expectations, history: History | None = None
+    ) -> Evidence:
+        """Write a new folder; the run's expectations and its history are then those that were given.
 
         Raises:
             UsageError: the folder holds something already.
@@ -59,7 +62,11 @@ class Evidence:
                 hint="name another one with --out, or go on with a run that was cut off with --resume",
             )
         canonical.write_atomic(folder / EXPECTATIONS, canonical.dumps(expectations))
-        evidence = cls(folder, run.model_copy(update={"expectations": artefact(folder, EXPECTATIONS)}))
+        kept: dict[str, Artefact] = {"expectations": artefact(folder, EXPECTATIONS)}
+        if history is not None:
+            canonical.write_atomic(folder / HISTORY, canonical.dumps(history))
+            kept["history"] = artefact(folder, HISTORY)
+        evidence = cls(folder, run.model_copy(update=kept))
         evidence.write()
         return evidence
 
@@ -128,6 +135,8 @@ def load(folder: Path) -> Run:
 def artefacts(run: Run) -> Iterator[Artefact]:
     """All files that a run names."""
     yield run.expectations
+    if run.history is not None:
+        yield run.history
     for step in run.steps:
         yield from (one for one in (step.stdout, step.stderr) if one is not None)
 

@@ -60,8 +60,8 @@ class Way(Model):
     source: str
 
 
-class Nvls(Model):
-    """Accelerators whose switches reduce."""
+class Links(Model):
+    """Accelerators with NVLinks; for `Transports.nvls` those whose switches reduce."""
 
     accelerators: tuple[str, ...]
     source: str
@@ -73,7 +73,8 @@ class Transports(Model):
     fabrics: Mapping[str, Way]
     gpudirect: str
     """Source of what is expected of it."""
-    nvls: Nvls
+    nvlinks: Links
+    nvls: Links
 
 
 @cache
@@ -121,6 +122,9 @@ def _limit(one: Limit) -> Expectation:
 def _of_platform(platform: Platform, plan: Plan, pool: PoolPlan) -> Iterator[Expectation]:
     if Check.GPU_STATE in platform.checks and platform.accelerators:
         yield _planned(platform, Check.GPU_STATE, "gpus", platform.accelerators)
+        if has_nvlinks(platform.accelerator, platform.accelerators):
+            yield _planned(platform, Check.GPU_STATE, "nvlink_gpus", platform.accelerators)
+            yield _yes(platform, "nvlinks_up", transports().nvlinks.source, Check.GPU_STATE)
     if Check.TRANSPORT in platform.checks:
         yield from _of_transport(platform, plan, pool)
 
@@ -174,9 +178,14 @@ def _word(platform: Platform, name: str, words: tuple[str, ...], source: str) ->
     )
 
 
-def _yes(platform: Platform, name: str, source: str) -> Expectation:
+def has_nvlinks(accelerator: str | None, accelerators: int) -> bool:
+    """Whether so many accelerators of a node are joined by NVLinks."""
+    return accelerators > 1 and accelerator in transports().nvlinks.accelerators
+
+
+def _yes(platform: Platform, name: str, source: str, check: Check = Check.TRANSPORT) -> Expectation:
     return Expectation(
-        key=Key(name=name, check=Check.TRANSPORT, platform=platform.name),
+        key=Key(name=name, check=check, platform=platform.name),
         unit=Unit.YES_NO,
         at_least=1,
         nominal=1,

@@ -4,6 +4,7 @@ A run folder (``runs/<cluster>/<start>/``) holds::
 
     run.json            `Run`: what was asked, what was run, hashes of all other files
     expectations.json   what the plan lets one expect, as it was when the run began
+    history.json        what earlier runs said of these nodes (`rackwright.validate.history`)
     raw/…               output of every step, byte for byte
     measurements.json   `Measurements`, made from raw/ by the parsers; can be made again
 
@@ -182,6 +183,8 @@ class Tool(StrEnum):
     NCCOM_TEST = "nccom-test"
     DCGM_DIAG = "dcgm-diag"
     NVIDIA_SMI = "nvidia-smi"
+    NVLINK = "nvlink"
+    """State of each NVLink, by nvidia-smi."""
     NVBANDWIDTH = "nvbandwidth"
     GPU_BURN = "gpu-burn"
     PERFTEST = "perftest"
@@ -263,6 +266,8 @@ class Run(Model):
     """Site → its kind, which decides what a person can do about a fault."""
     platforms: dict[str, tuple[str, ...]] = {}
     """Platform → slots of it that were asked for, sorted."""
+    machines: dict[str, str] = {}
+    """Slot → serial number or instance of the machine that fills it; none where nobody knows."""
     images: dict[str, dict[str, str]] = {}
     """Image of these slots → what the spec says is in it: kernel, driver, nccl."""
     racks: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -288,4 +293,6 @@ class Run(Model):
     job_ids: tuple[int, ...] = ()
     """Slurm jobs of the run."""
     expectations: Artefact
+    history: Artefact | None = None
+    """None of runs that were made before there was one."""
     steps: tuple[Step, ...] = ()

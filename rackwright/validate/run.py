@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rackwright.validate.allocation import Allocation
     from rackwright.validate.asked import Asked, Part
     from rackwright.validate.expectations import Expectations
+    from rackwright.validate.history import History
     from rackwright.validate.ssh import Controller
     from rackwright.validate.suite import AnyCheck, Suite
 
@@ -47,6 +48,8 @@ class Order:
         folder: of the run; None for a new one below `runs`.
         runs: folder of all runs of the cluster.
         images: image → what the spec says is in it.
+        machines: slot → serial number or instance of what fills it.
+        history: what earlier runs said of these nodes; a run that is resumed has its own.
         resume: go on with the run of `folder`.
     """
 
@@ -58,6 +61,8 @@ class Order:
     folder: Path | None
     runs: Path
     images: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    machines: Mapping[str, str] = field(default_factory=dict)
+    history: History | None = None
     resume: bool = False
 
     @property
@@ -124,7 +129,7 @@ def validate(order: Order, controller: Controller, tell: Callable[[str], None]) 
         if order.resume:
             evidence = taken_up(folder, wanted, _rfc3339(now))
         else:
-            evidence = Evidence.begin(folder, wanted, order.expectations)
+            evidence = Evidence.begin(folder, wanted, order.expectations, order.history)
         _make_parts(order, evidence, controller, tell)
         evidence.write(finished=_rfc3339(datetime.now(UTC)))
     return evidence
@@ -246,6 +251,7 @@ def _run(order: Order, now: datetime) -> Run:
         },
         racks=_racks(order),
         platforms=_slots_by(order, lambda pool: pool.platform),
+        machines={name: order.machines[name] for name in order.asked.nodes if order.machines.get(name)},
         images={name: dict(order.images.get(name, {})) for name in _slots_by(order, lambda pool: pool.image)},
         rails=tuple(
             Rail(node=node.name, fabric=port.fabric, rail=port.rail, interface=port.interface)

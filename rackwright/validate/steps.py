@@ -345,11 +345,13 @@ def _counters(check: Counters, ground: Ground) -> Iterator[Batch]:
 
 
 def _kernel_log(check: KernelLog, ground: Ground) -> Iterator[Batch]:
-    return _of_each(check, Tool.DMESG, ground, lambda _: commands.kernel_log())
+    return _of_each(check, Tool.DMESG, ground, lambda _: commands.kernel_log(check))
 
 
 def _gpu_state(check: GpuState, ground: Ground) -> Iterator[Batch]:
-    return _of_each(check, Tool.NVIDIA_SMI, ground, lambda _: commands.gpu_state(check))
+    yield from _of_each(check, Tool.NVIDIA_SMI, ground, lambda _: commands.gpu_state(check))
+    linked = replace(ground, nodes=[node for node in ground.nodes if node.nvlinks])
+    yield from _of_each(check, Tool.NVLINK, linked, lambda _: commands.nvlinks(), below="nvlink/")
 
 
 def _dcgm_diag(check: DcgmDiag, ground: Ground) -> Iterator[Batch]:

@@ -174,6 +174,8 @@ class KernelLog(_OfNode):
     """The kernel's log, once the load is over."""
 
     check: Literal["kernel-log"]
+    days: Positive
+    """How far back its earlier boots are told of: a fault of theirs that came back is the hardware's."""
 
 
 class GpuState(_OfNode):

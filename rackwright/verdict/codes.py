@@ -149,7 +149,7 @@ class Event:
     unit: str = ""
     """Part of the device (GPC, TPC, SM) where the event names one."""
     boot: int = 0
-    """Which boot of its log it is of, from 0."""
+    """Which boot of its log it is of, from 0; the last one runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +168,26 @@ def codes() -> Codes:
     return Codes.model_validate(strict_yaml.load(_DATA.read_text(encoding="utf-8")))
 
 
-def asked(events: Iterable[Event], table: Codes | None = None) -> tuple[Asked, ...]:
-    """What is asked for, of each device the most that any of its events asks for."""
-    known = table or codes()
+def asked(
+    events: Iterable[Event], table: Codes | None = None, *, boot: int | None = None
+) -> tuple[Asked, ...]:
+    """What is asked for, of each device the most that any of its events asks for.
+
+    Args:
+        events: of a log; those of earlier boots tell what came back, and ask for nothing by themselves.
+        table: of codes.
+        boot: the one that runs; None for that of the last event.
+    """
+    known, told = table or codes(), tuple(events)
+    running = max((one.boot for one in told), default=0) if boot is None else boot
     devices: dict[str, list[Event]] = {}
-    for event in events:
+    for event in told:
         devices.setdefault(event.device, []).append(event)
-    return tuple(_of_device(device, found, known) for device, found in sorted(devices.items()))
+    return tuple(
+        _of_device(device, found, running, known)
+        for device, found in sorted(devices.items())
+        if any(one.boot == running for one in found)
+    )
 
 
 def of_dcgm(error_id: int, severity: int | None, table: Codes | None = None) -> tuple[Action, bool]:
@@ -192,9 +205,11 @@ def rank(action: Action) -> int:
     return _ORDER.index(action)
 
 
-def _of_device(device: str, events: list[Event], table: Codes) -> Asked:
-    said = [_of_event(event, table) for event in events]
-    said += [found for rule in table.escalation if (found := _escalated(rule, device, events, table))]
+def _of_device(device: str, events: list[Event], running: int, table: Codes) -> Asked:
+    said = [_of_event(event, table) for event in events if event.boot == running]
+    for rule in table.escalation:
+        if (found := _escalated(rule, device, events, running, table)) is not None:
+            said.append(found)
     most = max(said, key=lambda one: (rank(one.action), one.fatal))
     return Asked(device, most.action, any(one.fatal for one in said), most.because)
 
@@ -224,19 +239,25 @@ def _recovery(event: Event, table: Codes) -> Asked:
     return Asked(event.device, action, action is not Action.NONE, f"the driver asks for it: {words[0]}")
 
 
-def _escalated(rule: Escalation, device: str, events: list[Event], table: Codes) -> Asked | None:
+def _escalated(
+    rule: Escalation, device: str, events: list[Event], running: int, table: Codes
+) -> Asked | None:
+    """What repetition asks for, where what repeats itself has done so in the boot that runs."""
     if rule.rule == "same-fault-after-reboots":
         holds = any(
             _reboots(event, events) >= (rule.reboots or 1) and _of_event(event, table).fatal
             for event in events
+            if event.boot == running
         )
         said = f"the same fault after {rule.reboots} reboots"
     elif rule.rule == "fatal-in-a-day":
-        fatal = [event.at_s for event in events if _of_event(event, table).fatal]
-        holds, said = _within(fatal, rule), f"{rule.events} fatal events within {_hours(rule)} h"
+        fatal = [event for event in events if _of_event(event, table).fatal]
+        holds, said = _within(fatal, rule, running), f"{rule.events} fatal events within {_hours(rule)} h"
     else:
         holds = any(
-            _within([one.at_s for one in events if (one.code, one.unit) == place and one.kind == "xid"], rule)
+            _within(
+                [one for one in events if (one.code, one.unit) == place and one.kind == "xid"], rule, running
+            )
             for place, count in Counter((one.code, one.unit) for one in events).items()
             if place[1] and count > 1 and int(place[0]) in rule.codes
         )
@@ -249,11 +270,13 @@ def _reboots(event: Event, events: list[Event]) -> int:
     return event.boot - min(one.boot for one in events if (one.kind, one.code) == (event.kind, event.code))
 
 
-def _within(times: list[float], rule: Escalation) -> bool:
-    """Whether so many lie within the window."""
-    ordered, least = sorted(times), rule.events or 1
+def _within(events: list[Event], rule: Escalation, running: int) -> bool:
+    """Whether so many lie within the window, the last of them in the boot that runs."""
+    ordered, least = sorted(events, key=lambda one: (one.boot, one.at_s)), rule.events or 1
     spans = zip(ordered, ordered[least - 1 :], strict=False)
-    return any(last - first <= (rule.window_s or 0) for first, last in spans)
+    return any(
+        last.boot == running and last.at_s - first.at_s <= (rule.window_s or 0) for first, last in spans
+    )
 
 
 def _hours(rule: Escalation) -> int:

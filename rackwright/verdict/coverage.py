@@ -53,6 +53,7 @@ _IN_ALL: Mapping[Tool, frozenset[str]] = {
     Tool.NCCL_LOG: frozenset({"network", "ranks"}),
     Tool.DMESG: frozenset({"events", "sealed"}),
     Tool.NVIDIA_SMI: frozenset({"gpus", "sealed"}),
+    Tool.NVLINK: frozenset({"nvlink_gpus", "sealed"}),
     Tool.DCGM_DIAG: frozenset({"status"}),
     Tool.COUNTERS: frozenset({"ports"}),
 }

@@ -142,6 +142,8 @@ CRITERIA: tuple[Criterion, ...] = (
             "row_remap_pending",
             "sram_uncorrected_aggregate",
             "event_reason",
+            "nvlink_gpus",
+            "nvlinks_up",
         ),
         good="all of its GPUs are there and well",
         needs_all=True,

@@ -36,13 +36,23 @@ class DeviceCodes:
         counted = evidence.by_subject(self.check, "events", self.kind)
         found = {name.value: evidence.by_subject(self.check, name.value, self.kind) for name in Name}
         sealed = evidence.by_subject(self.check, "sealed", self.kind)
+        boots = evidence.by_subject(self.check, "boots", self.kind)
         for who in {**counted, **sealed}:
             events = [one for of_name in found.values() for one in of_name.get(who, ())]
             whole = all(one.value is True for one in sealed.get(who, ())) and who in counted
-            yield self._of(who, events, [*counted.get(who, ()), *events], whole=whole)
+            running = max((int(one.value) - 1 for one in boots.get(who, ())), default=None)
+            yield self._of(who, events, [*counted.get(who, ()), *events], whole=whole, running=running)
 
-    def _of(self, who: Who, events: list[Measurement], rest: list[Measurement], *, whole: bool) -> Judgement:
-        said = asked(map(_event, _in_order(events)))
+    def _of(
+        self,
+        who: Who,
+        events: list[Measurement],
+        rest: list[Measurement],
+        *,
+        whole: bool,
+        running: int | None,
+    ) -> Judgement:
+        said = asked(map(_event, _in_order(events)), boot=running)
         faults = [one for one in said if one.fatal]
         if faults:
             return self._fault(who, max(faults, key=lambda one: rank(one.action)), events, len(faults))
@@ -51,10 +61,11 @@ class DeviceCodes:
             return unmeasured(who, self.name, cause, (one.artefact for one in rest))
         noted = ", ".join(sorted({one.because for one in said}))
         cause = f"{len(events)} events, none of a fault: {noted}" if events else "no event of a device"
+        cause += ", all of earlier boots" if events and not said else ""
         return judged(who, self.name, Value.PASS, cause, rest)
 
     def _fault(self, who: Who, fault: Asked, events: list[Measurement], devices: int) -> Judgement:
-        shown = next(one for one in events if _device(one) == fault.device)
+        shown = next(one for one in reversed(events) if _device(one) == fault.device)
         more = f", and {devices - 1} more devices" if devices > 1 else ""
         cause = f"{fault.device}: {fault.because}{more}"
         found = judged(who, self.name, Value.FAIL, cause, events, shown=shown)

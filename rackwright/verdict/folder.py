@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rackwright import canonical
 from rackwright.validate import documents, evidence
 from rackwright.validate.expectations import Expectations
+from rackwright.validate.history import History
 from rackwright.validate.measure import measure
 from rackwright.verdict import given, junit, report
 from rackwright.verdict.judge import judge
@@ -73,6 +74,10 @@ def load(folder: Path, expect: Path | None = None) -> Judged:
     text, where = evidence.verified(folder, run.expectations), folder / run.expectations.path
     expectations = documents.parsed(Expectations, text, where, "RUN001")
     measurements = measure(run, lambda artefact: evidence.parts_of(folder, artefact))
+    history = None
+    if run.history is not None:
+        text, where = evidence.verified(folder, run.history), folder / run.history.path
+        history = documents.parsed(History, text, where, "RUN001")
     if expect is not None:
         expectations = given.over(expectations, expect, run, measurements)
-    return Judged(folder, run, measurements, expectations, judge(run, measurements, expectations))
+    return Judged(folder, run, measurements, expectations, judge(run, measurements, expectations, history))

@@ -11,6 +11,7 @@ from rackwright.verdict.asymmetry import Asymmetry
 from rackwright.verdict.collective import CollectiveBandwidth
 from rackwright.verdict.criteria import CRITERIA
 from rackwright.verdict.evidence import Evidence, output_of, port_name
+from rackwright.verdict.history import RepeatOffender
 from rackwright.verdict.judgement import Judgement, Who, unmeasured, worst
 from rackwright.verdict.model import Kind, Value, Verdict
 from rackwright.verdict.rollup import subjects
@@ -21,14 +22,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rackwright.validate.expectations import Expectations
+    from rackwright.validate.history import History
     from rackwright.validate.model import Measurement, Measurements, Run
     from rackwright.verdict.criteria import Criterion
 
 
-def judge(run: Run, measurements: Measurements, expectations: Expectations) -> Verdict:
-    """The verdict on everything that was asked for."""
+def judge(
+    run: Run, measurements: Measurements, expectations: Expectations, history: History | None = None
+) -> Verdict:
+    """The verdict on everything that was asked for.
+
+    Args:
+        run: with its steps.
+        measurements: that its output gave.
+        expectations: what they are held against.
+        history: what earlier runs said of its nodes; None where it was told of none.
+    """
     evidence = Evidence(run, measurements, expectations)
     judgements = _judgements(evidence)
+    if history is not None:
+        judgements += RepeatOffender().judge(run, history, evidence.nodes, judgements)
     found = subjects(evidence, judgements)
     return Verdict(
         cluster=run.cluster,
@@ -36,7 +49,7 @@ def judge(run: Run, measurements: Measurements, expectations: Expectations) -> V
         started=run.started,
         verdict=worst(subject.verdict for subject in found),
         subjects=found,
-        not_applicable={**run.not_applicable, **fleet.not_applicable(evidence)},
+        not_applicable={**run.not_applicable, **fleet.not_applicable(evidence), **_without(history)},
         not_judged=_not_judged(evidence),
         held=run.held,
     )
@@ -115,6 +128,14 @@ def _faulty(evidence: Evidence, found: list[Judgement]) -> dict[tuple[str, int],
     return rails
 
 
+def _without(history: History | None) -> dict[str, str]:
+    """What cannot be judged of nodes that nobody has known before."""
+    if history is not None and history.runs:
+        return {}
+    why = "it was told of no earlier run" if history is None else "there is no earlier run of these days"
+    return {RepeatOffender.name: why}
+
+
 def _not_judged(evidence: Evidence) -> dict[str, str]:
     """Measurement → why nothing judges it."""
     bare, judged = set[str](), set[str]()
@@ -134,7 +155,7 @@ _NOT_BY_FIGURES = frozenset(
     {
         (Check.MATRIX, "result_hash"),
         (Check.DCGM_DIAG, "status"),
-        *((Check.KERNEL_LOG, name) for name in (*Event, "events", "sealed")),
+        *((Check.KERNEL_LOG, name) for name in (*Event, "events", "boots", "sealed")),
         *((check, "sealed") for check in (Check.TRANSPORT, Check.GPU_STATE)),
         (Check.TRANSPORT, "ranks"),
         (Check.COUNTERS, "ports"),

@@ -6,14 +6,17 @@ back as it was saved. Its client key and what it printed on its console are kept
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,14 +24,13 @@ from typing import TYPE_CHECKING
 import testinfra  # type: ignore[import-untyped]  # (it has no types)
 
 from bootstrap import digest, fresh, guest
-from rackwright import paths
 from rackwright.cli.cluster import open_cluster
 from rackwright.provision.keys import login_public_key
 from rackwright.render.boot import seeds, site_folder
 from tests.kernel.machine import SAVED, WITHIN_S, Card, Machine, qemu_version, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from testinfra.host import Host  # type: ignore[import-untyped]  # (it has no types)
 
@@ -39,6 +41,8 @@ SPEC = Path(__file__).parent / "guests.yaml"
 OUTER = "10.66.0.1/24"
 HEAD, NODE = "head-001", "node-001"
 BRIDGES = ("mgmt", "rail0", "rail1")
+_SSH_PORT = 22
+_CONNECT_S = 10.0
 
 
 def image() -> Path:
@@ -60,6 +64,7 @@ class Guests:
     network: Network
     accelerator: str
     machines: dict[str, Machine] = field(default_factory=dict)
+    _addresses: dict[str, str] = field(default_factory=dict)
     _hosts: dict[str, Host] = field(default_factory=dict)
 
     @property
@@ -70,6 +75,14 @@ class Guests:
     def pristine_spec(self) -> str:
         """As it is in the repository; a test may write another in its place."""
         return SPEC.read_text()
+
+    @property
+    def spec_without_slurm(self) -> str:
+        """The same machines in no Slurm."""
+        return (
+            self.pristine_spec.partition("\nschedulers:")[0].replace("    roles: [slurm-controller]\n", "")
+            + "\n"
+        )
 
     @property
     def environment(self) -> dict[str, str]:
@@ -96,6 +109,7 @@ class Guests:
         slots = {name: slot for pool in self.plan.pools.values() for name, slot in pool.slots.items()}
         for number, (name, slot) in enumerate(sorted(slots.items())):
             assert slot.asset is not None
+            self._addresses[name] = slot.addresses["management"].partition("/")[0]
             macs = [slot.asset.boot_mac, *(f"02:66:{rail + 1:02x}:00:00:{number:02x}" for rail in range(2))]
             taps = self.network.add_taps(number)
             cards = [Card(mac, tap) for mac, tap in zip(macs, taps, strict=True)]
@@ -116,9 +130,10 @@ class Guests:
     def boot(self) -> None:
         """Bring all up as they were saved; boot and save them, where they were not."""
         kept = self.kept()
-        if not kept.is_dir():
-            self._boot_and_keep(kept)
-            return
+        with _alone():
+            if not kept.is_dir():
+                self._boot_and_keep(kept)
+                return
         shutil.copytree(kept / "secrets", self.state / "secrets", dirs_exist_ok=True)
         for name, machine in self.machines.items():
             shutil.copy(kept / f"{name}.log", machine.console)
@@ -137,6 +152,7 @@ class Guests:
         for name, machine in self.machines.items():
             self.await_login(name)
             self.run(name, "sync")
+            self._hang_up(name)
             machine.save()
         with fresh.new_folder(kept) as work:
             shutil.copytree(self.state / "secrets", work / "secrets")
@@ -154,7 +170,8 @@ class Guests:
 
     def save(self, name: str) -> None:
         """Keep all as they are now, for this run."""
-        for machine in self.machines.values():
+        for guest_name, machine in self.machines.items():
+            self._hang_up(guest_name)
             machine.save(name)
 
     def restore(self, saved: str = SAVED) -> None:
@@ -166,21 +183,56 @@ class Guests:
             self.await_login(name)
             self.run(name, f"date --set=@{time.time():.3f}")
 
+    def reboot(self, *names: str) -> None:
+        """Boot anew, those together, until each lets in and has another boot id."""
+        before = {name: self.boot_id(name) for name in names}
+        for name in names:
+            self.run(name, "systemctl reboot --no-block")
+        for name in names:
+            self.await_down(name)
+        for name in names:
+            self.await_login(name)
+            assert self.boot_id(name) != before[name]
+
     def answers(self, name: str) -> bool:
-        """Whether it lets the login user in."""
-        return self._ssh(name, "true").returncode == 0
+        """Whether its sshd does; who asks often must not keep it busy with logins."""
+        try:
+            with socket.create_connection((self._addresses[name], _SSH_PORT), _CONNECT_S) as connection:
+                connection.settimeout(WITHIN_S)
+                return connection.recv(4).startswith(b"SSH")
+        except OSError:
+            return False
+
+    def await_down(self, name: str) -> None:
+        wait_for(lambda: not self.answers(name), lambda: f"{name} does not go down")
 
     def await_login(self, name: str) -> None:
+        """Until it lets the login user in, over a connection that all further commands share."""
         console = self.machines[name].console
+        self._hang_up(name)
         wait_for(
-            lambda: self.answers(name),
+            lambda: self.answers(name) and self._ssh(name, "true").returncode == 0,
             lambda: f"{name} lets nobody in\n{console.read_text(errors='replace')[-3000:]}",
         )
 
+    def _hang_up(self, name: str) -> None:
+        """End the connection to it, which a restored guest knows nothing of."""
+        self._call_ssh("-O", "exit", name)
+
     def _ssh(self, name: str, command: str) -> subprocess.CompletedProcess[str]:
-        words = ["ssh", "-F", str(self.ssh_config), "-o", "ConnectTimeout=60", name, command]
+        return self._call_ssh("-o", "ConnectTimeout=60", name, command)
+
+    def _call_ssh(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Over one connection a guest: a login costs an emulated machine more than most commands."""
+        shared = ("ControlMaster=auto", "ControlPersist=10m", f"ControlPath={self.folder}/%n.ssh")
+        options = [word for option in shared for word in ("-o", option)]
         return subprocess.run(
-            words, capture_output=True, text=True, check=False, timeout=WITHIN_S, stdin=subprocess.DEVNULL
+            ["ssh", "-F", str(self.ssh_config), *options, *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=WITHIN_S,
+            stdin=subprocess.DEVNULL,
         )
 
     def run(self, name: str, command: str, code: int = 0) -> str:
@@ -227,15 +279,9 @@ class Guests:
         program = str(Path(sys.executable).with_name("ansible-playbook"))
         places = {"state": self.state, "rendered": self.state / "rendered", "secrets": self.state / "secrets"}
         variables = [word for name, path in places.items() for word in ("-e", f"rackwright_{name}={path}")]
-        repository = paths.repository()
         return self._local(
             [program, "-i", str(self.state / "inventory" / "hosts.yml"), str(playbook), *variables, *options],
-            {
-                "ANSIBLE_CONFIG": str(self.state / "inventory" / "ansible.cfg"),
-                "ANSIBLE_ROLES_PATH": str(repository / "roles"),
-                "ANSIBLE_LIBRARY": str(repository / "playbooks" / "library"),
-                "ANSIBLE_ACTION_PLUGINS": str(repository / "playbooks" / "action_plugins"),
-            },
+            {"ANSIBLE_CONFIG": str(self.state / "inventory" / "ansible.cfg")},
         )
 
     def _local(
@@ -252,8 +298,17 @@ class Guests:
         )
 
     def down(self) -> None:
-        for machine in self.machines.values():
+        for name, machine in self.machines.items():
+            self._hang_up(name)
             machine.cut_power()
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One run at a time boots and keeps guests; the next finds them kept."""
+    with (image() / "saved.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _quoted(text: str) -> str:

@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from tests.kernel.guests import HEAD, NODE
-from tests.kernel.machine import wait_for
 
 if TYPE_CHECKING:
     from tests.kernel.guests import Guests
@@ -24,9 +23,8 @@ def test_a_guest_is_a_host_of_the_inventory_with_a_kernel_of_its_own(guests: Gue
 
 def test_a_reboot_has_a_new_boot_id_and_a_restore_takes_it_back(guests: Guests) -> None:
     before = guests.boot_id(NODE)
-    guests.run(NODE, "touch /root/left; systemctl reboot --no-block")
-    wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
-    guests.await_login(NODE)
+    guests.run(NODE, "touch /root/left")
+    guests.reboot(NODE)
     assert guests.boot_id(NODE) != before
     guests.restore()
     assert guests.boot_id(NODE) == before

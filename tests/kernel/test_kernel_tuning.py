@@ -10,7 +10,6 @@ from rackwright import paths
 from rackwright.converge.prepare import munge_key
 from rackwright.render.files import write_all
 from tests.kernel.guests import NODE
-from tests.kernel.machine import wait_for
 
 if TYPE_CHECKING:
     from tests.kernel.guests import Guests
@@ -38,7 +37,7 @@ REPORT = "/usr/local/sbin/rackwright-kernel-tuning report"
 
 def tuned(guests: Guests, tuning: dict[str, object]) -> int:
     """Converge the node with these settings in its pool; how many tasks changed something."""
-    lines = guests.pristine_spec.splitlines()
+    lines = guests.spec_without_slurm.splitlines()
     start = lines.index("  node:")
     lines.insert(start + 1, f"    tuning: {json.dumps(tuning)}")
     guests.spec.write_text("\n".join(lines) + "\n")
@@ -52,9 +51,11 @@ def tuned(guests: Guests, tuning: dict[str, object]) -> int:
 
 
 def reboot(guests: Guests) -> None:
+    """As `rackwright reboot` does it, which looks at boot id, services and what still waits."""
     before = guests.boot_id(NODE)
-    guests.run(NODE, "systemctl reboot --no-block")
-    wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
+    report = guests.json("reboot", str(guests.spec), "--limit", NODE, "--apply")["hosts"]
+    assert isinstance(report, dict)
+    assert {host: one["end"] for host, one in report.items()} == {NODE: "rebooted"}
     guests.await_login(NODE)
     assert guests.boot_id(NODE) != before
     guests.run(NODE, "systemctl is-system-running --wait || true")

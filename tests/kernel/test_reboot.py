@@ -17,8 +17,7 @@ WHY = "a test says so"
 
 def wait_for_a_reboot(guests: Guests) -> dict[str, str]:
     """Both guests have a reason, as a role would write it; host → boot id."""
-    text = guests.pristine_spec.partition("\nschedulers:")[0].replace("    roles: [slurm-controller]\n", "")
-    guests.spec.write_text(text + "\n")
+    guests.spec.write_text(guests.spec_without_slurm)
     guests.rackwright("plan", str(guests.spec))
     for name in (HEAD, NODE):
         guests.run(name, f"mkdir -p {NOTES}; echo '{WHY}' >{NOTES}/test")

@@ -1,6 +1,8 @@
 """The kernel's log: what NVIDIA's drivers say of GPUs (Xid) and of NVSwitches (SXid).
 
-Stamps as dmesg prints them: seconds since boot, ``--ctime``, or ``--time-format iso``; one form in a log.
+Stamps as dmesg prints them: seconds since boot, ``--ctime``, or ``--time-format iso``; or as ``journalctl
+--output=short-iso-precise`` does, which keeps the logs of earlier boots and marks where one begins. One form
+in a log.
 A line that speaks of an Xid in another form than is known makes the log corrupt. A GPU may fall off the
 bus without any Xid (NVSentinel#155); that line is an event of its own. Further lines of one message have no
 stamp; dmesg indents them by its width. Of events that are alike the first
@@ -32,14 +34,20 @@ _STAMPS = tuple(
         r"\[ *(?P<stamp>\d{1,10}\.\d{6})\] ?",
         r"\[(?P<stamp>[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{4})\] ?",
         r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:\d\d) ?",
+        r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:?\d\d) \S+ [^:\n]{1,64}: ?",
     )
 )
+_OF_JOURNAL = 3
+_BOOT = re.compile(r"^-- (?:Boot [0-9a-f]{32}|Reboot) --$", re.MULTILINE)
+"""Between the logs of two boots; the form without an id is that of systemd before 249."""
+_BEGINS = re.compile(r"-- (?:Journal begins|Logs begin) at .* --")
 _FURTHER = re.compile(r" {13,}")
 """No stamp is shorter."""
 _CLOCKS: tuple[Callable[[str], float], ...] = (
     float,
     lambda stamp: datetime.strptime(stamp, "%a %b %d %H:%M:%S %Y").replace(tzinfo=UTC).timestamp(),
     lambda stamp: datetime.fromisoformat(stamp.replace(",", ".")).timestamp(),
+    lambda stamp: datetime.fromisoformat(stamp).timestamp(),
 )
 """Of each form seconds, on one clock for all of a log; ``--ctime`` does not name its zone."""
 _BUS = r"(?P<device>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.[0-9])?)"
@@ -74,12 +82,26 @@ class _Alike:
         (self.first if len(self.first) < KEPT else self.last).append(event)
 
 
+@dataclass
+class _Boots:
+    """Boots of a log that tells of several.
+
+    Args:
+        are_told: whether it is of that form.
+        before: how many ended within it so far.
+    """
+
+    are_told: bool = False
+    before: int = 0
+
+
 @log
 def parse(flow: Flow) -> Iterator[Reading]:
     """Each event, and how many there were in a log that is whole."""
     kept: dict[tuple[object, ...], _Alike] = {}
     count = 0
-    for event in _all_events(flow):
+    boots = _Boots()
+    for event in _all_events(flow, boots):
         count += 1
         kept.setdefault(_kind(event), _Alike()).add(event)
     if not count and not flow.sealed:
@@ -87,6 +109,8 @@ def parse(flow: Flow) -> Iterator[Reading]:
     events = [event for alike in kept.values() for event in (*alike.first, *alike.last)]
     yield from sorted(events, key=lambda event: float(event.context.parameters["at_s"]))
     yield flow.reading()
+    if boots.are_told:
+        yield Reading(name="boots", value=boots.before + 1, unit=Unit.COUNT)
     if flow.sealed:
         yield Reading(name="events", value=count, unit=Unit.COUNT)
 
@@ -98,19 +122,22 @@ def _kind(event: Reading) -> tuple[object, ...]:
         event.name,
         event.value,
         asks and asks[0],
-        *(said.get(name) for name in ("device", "severity", "unit", "link")),
+        *(said.get(name) for name in ("device", "severity", "unit", "link", "boot")),
     )
 
 
-def _all_events(flow: Flow) -> Iterator[Reading]:
+def _all_events(flow: Flow, boots: _Boots) -> Iterator[Reading]:
     form, before, stamp = -1, 0, ""
     for block in flow.blocks():
         lines = block.splitlines()
         if not before:
-            form = next((place for place, one in enumerate(_STAMPS) if lines and one.match(lines[0])), -1)
+            form = _form(lines)
+            boots.are_told = form == _OF_JOURNAL
         _check_stamps(form, block, lines, before)
         if any(sign in block for sign in _SIGNS):
-            yield from _of_lines(form, lines, stamp)
+            yield from _of_lines(form, lines, stamp, boots)
+        elif boots.are_told:
+            boots.before += len(_BOOT.findall(block))
         stamp = next(
             (found["stamp"] for line in reversed(lines) if (found := _STAMPS[form].match(line))), stamp
         )
@@ -119,23 +146,39 @@ def _all_events(flow: Flow) -> Iterator[Reading]:
         raise incomplete("a log without a line")
 
 
+def _form(lines: list[str]) -> int:
+    """Of the first line that is one of the log; what journalctl says of itself may stand before it."""
+    first = next((line for line in lines if not _BEGINS.fullmatch(line)), "")
+    return next((place for place, one in enumerate(_STAMPS) if one.match(first)), -1)
+
+
 def _check_stamps(form: int, block: str, lines: list[str], before: int) -> None:
     """Every line has a stamp; looked for one by one only where their number is another."""
     if form >= 0 and len(_STAMPS[form].findall(block)) == len(lines):
         return
     for number, line in enumerate(lines, before + 1):
-        if form < 0 or not (_STAMPS[form].match(line) or (number > 1 and _FURTHER.match(line))):
+        known = form >= 0 and (_STAMPS[form].match(line) or (number > 1 and _FURTHER.match(line)))
+        of_journal = form == _OF_JOURNAL and (_BOOT if number > 1 else _BEGINS).fullmatch(line)
+        if not (known or of_journal):
             raise corrupt(f"line {number} has no stamp of the log's form: {line[:80]!r}")
 
 
-def _of_lines(form: int, lines: list[str], stamp: str) -> Iterator[Reading]:
+def _of_lines(form: int, lines: list[str], stamp: str, boots: _Boots) -> Iterator[Reading]:
     """Events of lines; a further line of a message has the stamp of its first."""
     for line in lines:
+        if boots.are_told and _BOOT.fullmatch(line):
+            boots.before += 1
         found = _STAMPS[form].match(line)
         stamp = found["stamp"] if found else stamp
         if any(sign in line for sign in _SIGNS):
             message = line[found.end() :] if found else line.lstrip()
-            yield from _events(stamp, _seconds(form, stamp), message)
+            for event in _events(stamp, _seconds(form, stamp), message):
+                yield _of_boot(event, boots) if boots.are_told else event
+
+
+def _of_boot(event: Reading, boots: _Boots) -> Reading:
+    said = Context(parameters={**event.context.parameters, "boot": boots.before})
+    return event.model_copy(update={"context": said})
 
 
 def _seconds(form: int, stamp: str) -> float:

@@ -26,6 +26,7 @@ from rackwright.validate.parsers import (
     nccom_test,
     nvbandwidth,
     nvidia_smi,
+    nvlink,
     perftest,
     stress_ng,
 )
@@ -57,6 +58,7 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.NCCOM_TEST: nccom_test.parse,
     Tool.DCGM_DIAG: dcgm_diag.parse,
     Tool.NVIDIA_SMI: nvidia_smi.parse,
+    Tool.NVLINK: nvlink.parse,
     Tool.NVBANDWIDTH: nvbandwidth.parse,
     Tool.GPU_BURN: gpu_burn.parse,
     Tool.PERFTEST: perftest.parse,

@@ -12,7 +12,7 @@ from rackwright.validate.model import Completeness, Parsed, Reading
 from rackwright.validate.parsers.core.unreadable import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 Output = TypeVar("Output")
 _ENDLESS = re.compile(r"[0-9]{60}")
@@ -102,6 +102,16 @@ def whole(parts: Iterable[str]) -> str:
     if _ENDLESS.search(text):
         raise corrupt("a number of more digits than any that is measured")
     return text
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """Line by line, without line ends and none of them held: a list of short lines is twenty times their text."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    if start < len(text):
+        yield text[start:]
 
 
 def _refuse_size(text: str) -> None:

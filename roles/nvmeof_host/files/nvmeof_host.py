@@ -2,8 +2,9 @@
 """A host of NVMe-oF storage as the plan has it: paths connected, policy set, file systems mounted.
 
 With ``--apply`` it reads one JSON object: ``plan`` (rackwright's NvmeHost), ``secret`` (NQN of a host to its
-DH-CHAP keys) and ``check``. What was brought about is kept in /var/lib/rackwright/nvmeof-host.json, mode
-0600. With ``--proof`` it asks the targets' discovery, and prints ``good`` or what is wrong.
+DH-CHAP keys), ``check``, and ``leave`` where it is only to let go of what is planned no more. What is to be
+is kept in /var/lib/rackwright/nvmeof-host.json, mode 0600, with the names of all that is ours on this host.
+With ``--proof`` it asks the targets' discovery, and prints ``good`` or what is wrong.
 With ``--keep`` it is a daemon that goes on trying every path that is missing, for udev's own connecting
 has no second try: a target may boot after its hosts, and may be away for longer than the loss time-out.
 
@@ -17,10 +18,13 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import on_host
 from on_host import Difference, Plan, Refused, must, read, run, signature, told, unit_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FABRICS = Path("/dev/nvme-fabrics")
 CONTROLLERS = Path("/sys/class/nvme")
@@ -53,7 +57,7 @@ WantedBy=remote-fs.target {device_unit}
 """
 """A target may be back long after a boot has given the device up: whenever it appears, it is mounted."""
 
-NOTHING: Plan = {"plan": {"identity": {"nqn": "", "id": ""}, "subsystems": {}}, "secret": {}}
+NOTHING: Plan = {"plan": {"identity": {"nqn": "", "id": ""}, "subsystems": {}}, "secret": {}, "ours": []}
 
 
 class Path_(NamedTuple):  # noqa: N801 (pathlib has the name)
@@ -137,10 +141,10 @@ def missing(plan: Plan) -> list[Path_]:
     return [path for path in planned(plan) if path not in there]
 
 
-def connect_missing(plan: Plan, secret: Plan) -> dict[Path_, str]:
-    """Try each once; those that could not be, with what was said."""
+def connect_missing(plan: Plan, secret: Plan, go_on: Callable[[], bool] = lambda: True) -> dict[Path_, str]:
+    """Try each once, as long as that is to go on; those that could not be, with what was said."""
     paths, keys = planned(plan), secret.get(plan["identity"]["nqn"], {})
-    said = {path: connect(options(path, paths[path], plan, keys)) for path in missing(plan)}
+    said = {path: connect(options(path, paths[path], plan, keys)) for path in missing(plan) if go_on()}
     return {path: words for path, words in said.items() if words}
 
 
@@ -232,11 +236,36 @@ def await_path(path: Path) -> None:
 
 
 def kept() -> Plan:
-    """What we brought about last."""
+    """What is to be, and what is ours."""
     return on_host.kept(KEPT, NOTHING)
 
 
-def differences(plan: Plan, before: Plan) -> list[Difference]:
+def named(plan: Plan) -> set[str]:
+    """All that this host has of a plan: NQNs, and units of mounts."""
+    return {*plan["subsystems"], *units(plan)}
+
+
+def left_over(plan: Plan, ours: set[str]) -> tuple[list[str], dict[Path_, Path]]:
+    """What is ours and planned no more: units, and paths with their controllers."""
+    gone = ours - set(units(plan)) - set(plan["subsystems"])
+    paths = {
+        path: controller
+        for path, controller in connected().items()
+        if path.nqn in ours and path not in planned(plan)
+    }
+    return sorted(name for name in gone if (UNITS / name).exists()), paths
+
+
+def to_leave(plan: Plan, ours: set[str]) -> list[Difference]:
+    """The same, as it is told."""
+    names, paths = left_over(plan, ours)
+    return [Difference("unit", name, "absent", "there") for name in names] + [
+        Difference("namespace", f"{path.nqn} by {path.address}", "no path", read(controller / "state"))
+        for path, controller in paths.items()
+    ]
+
+
+def differences(plan: Plan, ours: set[str]) -> list[Difference]:
     """All that is not as planned."""
     found = [
         Difference("namespace", f"{planned(plan)[path]['target']} by {path.address}", "connected", "no path")
@@ -247,32 +276,28 @@ def differences(plan: Plan, before: Plan) -> list[Difference]:
         if path in planned(plan) and state != "live":
             target = planned(plan)[path]["target"]
             found.append(Difference("namespace", f"{target} by {path.address}", "live", state))
-        elif path.nqn in before["subsystems"] and path not in planned(plan):
-            found.append(Difference("namespace", f"{path.nqn} by {path.address}", "no path", state))
     found += [Difference("namespace", name, wanted, read(path)) for path, wanted, name in unset(plan)]
     for name, text in units(plan).items():
         state = run("systemctl", "is-active", name).stdout.strip()
         if read(UNITS / name) != text.strip() or state != "active":
             found.append(Difference("unit", name, "active, as planned", state))
-    gone = set(units(before)) - set(units(plan))
-    found += [Difference("unit", name, "absent", "there") for name in sorted(gone) if (UNITS / name).exists()]
-    return found
+    return found + to_leave(plan, ours)
 
 
-def remove(plan: Plan, before: Plan) -> None:
+def leave(plan: Plan, ours: set[str]) -> None:
     """Unmount and disconnect what is not planned any more; what is in use is refused."""
-    for name in sorted(set(units(before)) - set(units(plan))):
+    names, paths = left_over(plan, ours)
+    for name in names:
         must("systemctl", "disable", "--now", "--quiet", name)
         (UNITS / name).unlink(missing_ok=True)
-    for path, controller in connected().items():
-        if path.nqn in before["subsystems"] and path not in planned(plan):
-            must("nvme", "disconnect", "--device", controller.name)
+    for controller in paths.values():
+        must("nvme", "disconnect", "--device", controller.name)
 
 
-def bring(plan: Plan, secret: Plan, before: Plan) -> list[str]:
+def bring(plan: Plan, secret: Plan, ours: set[str]) -> list[str]:
     """Bring all about; what was made on the way."""
     load(plan)
-    remove(plan, before)
+    leave(plan, ours)
     ends = time.monotonic() + CONNECT_WITHIN_S
     while left := connect_missing(plan, secret):
         if time.monotonic() > ends:
@@ -282,7 +307,7 @@ def bring(plan: Plan, secret: Plan, before: Plan) -> list[str]:
             raise Refused(f"not connected: {said}; hint: see dmesg on host and target")
         time.sleep(_POLL_S)
     for path, wanted, _ in unset(plan):
-        path.write_text("-1" if wanted == "off" else wanted)
+        on_host.write(path, "-1" if wanted == "off" else wanted)
     made = make_file_systems(plan)
     for name, text in units(plan).items():
         if read(UNITS / name) != text.strip():
@@ -293,39 +318,54 @@ def bring(plan: Plan, secret: Plan, before: Plan) -> list[str]:
     return made
 
 
+def keys_of(plan: Plan, secret: Plan) -> Plan:
+    """This host's keys by its NQN; empty where nothing asks who it is."""
+    own = plan["identity"]["nqn"]
+    if not any(one["authenticated"] for one in plan["subsystems"].values()):
+        return {}
+    if not secret.get(own, {}).get("host"):
+        raise Refused("no DH-CHAP key of this host; nothing was changed; hint: see dhchap of the spec")
+    return {own: secret[own]}
+
+
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
-    plan, before = asked["plan"], kept()
-    own = plan["identity"]["nqn"]
-    proven = any(one["authenticated"] for one in plan["subsystems"].values())
-    secret = {own: (asked.get("secret") or {}).get(own, {})} if proven else {}
-    if proven and not secret[own].get("host"):
-        raise Refused("no DH-CHAP key of this host; nothing was changed; hint: see dhchap of the spec")
-    found = differences(plan, before["plan"])
-    noted = before == {"plan": plan, "secret": secret}
-    if not noted:
+    plan, note, check = asked["plan"], kept(), asked["check"]
+    secret, ours = keys_of(plan, asked.get("secret") or {}), set(note["ours"])
+    wanted = {"plan": plan, "secret": secret, "ours": sorted(named(plan))}
+    # Noted first: the daemon goes by it, and would connect again what is let go of.
+    meanwhile = {**wanted, "ours": sorted(ours | named(plan))}
+    if asked.get("leave"):
+        return let_go(plan, ours, meanwhile, check=check)
+    found, made = differences(plan, ours), []
+    if note != wanted:
         found.append(Difference("namespace", str(KEPT), "what is planned", "something else"))
-    made: list[str] = []
-    if found and not asked["check"]:
-        made = bring(plan, secret, before["plan"])
-        on_host.keep(KEPT, {"plan": plan, "secret": secret})
+    if found and not check:
+        on_host.keep(KEPT, meanwhile)
+        made = bring(plan, secret, ours)
+        on_host.keep(KEPT, wanted)
     answer = told(found)
     return {**answer, "changes": [*answer["changes"], *made]}
+
+
+def let_go(plan: Plan, ours: set[str], note: Plan, *, check: bool) -> Plan:
+    """The first half of a converge, before targets stop serving: nothing is in use that they take away."""
+    found = to_leave(plan, ours)
+    if found and not check:
+        on_host.keep(KEPT, note)
+        leave(plan, ours)
+    return told(found)
 
 
 def stay() -> None:
     """The daemon: what is missing is tried again, for ever."""
     told: dict[Path_, str] = {}
     while True:
-        before = kept()
-        if before["plan"]["subsystems"]:
-            run(
-                "modprobe",
-                "--all",
-                "nvme-fabrics",
-                *sorted({MODULES[p.transport] for p in planned(before["plan"])}),
-            )
-            left = connect_missing(before["plan"], before["secret"])
+        note = kept()
+        if note["plan"]["subsystems"]:
+            wanted = sorted({MODULES[path.transport] for path in planned(note["plan"])})
+            run("modprobe", "--all", "nvme-fabrics", *wanted)
+            left = connect_missing(note["plan"], note["secret"], lambda note=note: kept() == note)
             for path, words in left.items():
                 if told.get(path) != words:
                     print(f"{path.address}: {words}", flush=True)  # noqa: T201 (its journal)
@@ -335,7 +375,7 @@ def stay() -> None:
 
 def faults(plan: Plan) -> list[str]:
     """What each target says of itself, and what the kernel has of it."""
-    found = [f"{one.subject}: {one.observed}, not {one.intended}" for one in differences(plan, plan)]
+    found = [f"{one.subject}: {one.observed}, not {one.intended}" for one in differences(plan, named(plan))]
     for path, one in planned(plan).items():
         where = ("--transport", path.transport, "--traddr", path.address, "--trsvcid", path.service)
         said = run("nvme", "discover", *where)

@@ -115,13 +115,16 @@ class Target:
             return False
         shown = ("(secret)", "(another)") if secret else (wanted, found or "unset")
         if self.note(f"{subject} {path.name}", *shown):
-            path.write_text(wanted or "\0")
+            on_host.write(path, wanted or "\0")
         return True
 
     def link(self, path: Path, to: Path, subject: str) -> None:
-        """Make one."""
+        """Make one; a port takes its address with its first."""
         if not path.is_symlink() and self.note(subject, "linked", "absent"):
-            path.symlink_to(to)
+            try:
+                path.symlink_to(to)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from None
 
     def gone(self, path: Path, subject: str) -> None:
         """Take a link or folder away that is not planned."""
@@ -154,11 +157,11 @@ def settle_namespaces(target: Target, folder: Path, nqn: str, spaces: list[Plan]
 def disable(target: Target, folder: Path) -> None:
     """Before its device may change."""
     if not target.check and read(folder / "enable") == "1":
-        (folder / "enable").write_text("0")
+        on_host.write(folder / "enable", "0")
 
 
 def settle_hosts(target: Target, plan: Plan, secret: Plan) -> None:
-    """Hosts and their keys; one that is in no subsystem any more is taken away at the end."""
+    """Hosts and their keys."""
     for served in plan["subsystems"].values():
         for slot, nqn in served["hosts"].items():
             folder = CONFIGFS / "hosts" / nqn
@@ -221,7 +224,7 @@ def settle_ana(target: Target, folder: Path, states: Plan, subject: str) -> None
 
 
 def take_away(target: Target, plan: Plan, ours: Plan) -> None:
-    """What we made before and that is not planned any more: ports, subsystems, hosts, in this order."""
+    """Ports and subsystems that we made before and that are planned no more."""
     ports = {str(port["id"]) for port in plan["ports"]}
     for port in ours["ports"]:
         folder = CONFIGFS / "ports" / str(port["id"])
@@ -230,14 +233,21 @@ def take_away(target: Target, plan: Plan, ours: Plan) -> None:
     for nqn in ours["subsystems"]:
         folder = CONFIGFS / "subsystems" / nqn
         if nqn not in plan["subsystems"] and folder.is_dir():
+            if not target.check:
+                for link in CONFIGFS.glob(f"ports/*/subsystems/{nqn}"):
+                    link.unlink()
             for name in names(folder / "namespaces"):
                 disable(target, folder / "namespaces" / name)
             empty(target, folder, ("allowed_hosts", "namespaces"), nqn)
+
+
+def take_hosts_away(target: Target, plan: Plan, ours: Plan) -> None:
+    """Hosts that we made before and that may connect to nothing any more."""
     hosts = {nqn for served in plan["subsystems"].values() for nqn in served["hosts"].values()}
-    for served in ours["subsystems"].values():
-        for slot, nqn in served["hosts"].items():
-            if nqn not in hosts and (CONFIGFS / "hosts" / nqn).is_dir():
-                target.gone(CONFIGFS / "hosts" / nqn, f"host {slot}")
+    made = {nqn: slot for served in ours["subsystems"].values() for slot, nqn in served["hosts"].items()}
+    for nqn, slot in made.items():
+        if nqn not in hosts and (CONFIGFS / "hosts" / nqn).is_dir():
+            target.gone(CONFIGFS / "hosts" / nqn, f"host {slot}")
 
 
 def empty(target: Target, folder: Path, below: tuple[str, ...], subject: str) -> None:
@@ -280,7 +290,10 @@ def modules(plan: Plan) -> None:
 
 
 def settle(target: Target, plan: Plan, secret: Plan, ours: Plan) -> None:
-    """Bring all about; hosts before what they may connect to, ports last."""
+    """Bring all about: hosts before what they may connect to, ports last.
+
+    The kernel takes nothing away that something links to: what goes, goes in the other order.
+    """
     take_away(target, plan, ours)
     settle_hosts(target, plan, secret)
     for nqn, served in plan["subsystems"].items():
@@ -288,6 +301,7 @@ def settle(target: Target, plan: Plan, secret: Plan, ours: Plan) -> None:
     for port in plan["ports"]:
         nqns = [nqn for nqn, served in plan["subsystems"].items() if port["id"] in served["ports"]]
         settle_port(target, port, nqns)
+    take_hosts_away(target, plan, ours)
 
 
 def keys_of(plan: Plan, secret: Plan) -> Plan:
@@ -346,11 +360,12 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--restore"]:
         restore()
         return 0
-    return on_host.answer(apply, _hint)
+    return on_host.answer(apply, hint)
 
 
-def _hint(error: OSError) -> str:
-    if "ports/" in str(error.filename or error.filename2 or ""):
+def hint(error: OSError) -> str:
+    """What to look at where the kernel refuses something."""
+    if "/ports/" in str(error.filename):
         return "; hint: is the port's address on this host, for rdma on a link of `rdma link`?"
     return "; hint: see dmesg on the host"
 

@@ -66,6 +66,18 @@ def read(path: Path) -> str:
     return text_of(path).strip()
 
 
+def write(path: Path, value: str) -> None:
+    """Set an attribute of the kernel; one that it does not take is told by its path.
+
+    Raises:
+        OSError: the kernel's own errno, which comes with the writing and then names no file.
+    """
+    try:
+        path.write_text(value)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
 def unit_of(path: str, kind: str) -> str:
     """Name of the unit of a path: of its mount, or of the device."""
     return run("systemd-escape", "--path", f"--suffix={kind}", path).stdout.strip()

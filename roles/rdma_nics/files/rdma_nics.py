@@ -173,7 +173,7 @@ def mark(nic: Plan) -> None:
     must("modprobe", "rdma_cm")
     folder = RDMA_CM / device(nic)
     folder.mkdir(exist_ok=True)
-    (folder / "ports" / "1" / "default_roce_tos").write_text(str(nic["dscp"] << 2))
+    on_host.write(folder / "ports" / "1" / "default_roce_tos", str(nic["dscp"] << 2))
 
 
 def soft_link(nic: Plan) -> None:
@@ -195,7 +195,7 @@ def priority(nic: Plan) -> None:
     for side in ("roce_np", "roce_rp"):
         enable = INTERFACES / interface / "ecn" / side / "enable" / wanted
         if enable.exists():
-            enable.write_text("1" if nic["ecn"] else "0")
+            on_host.write(enable, "1" if nic["ecn"] else "0")
 
 
 def make(plan: Plan) -> None:

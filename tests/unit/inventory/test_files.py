@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import grp
 import json
 import os
 import re
@@ -198,6 +200,23 @@ def test_ansible_pipelines_and_checks_host_keys(hall: Hall, out: Path) -> None:
     assert re.search(r"(?i)pipelining\(.*ansible\.cfg\) = True", dumped)
     listed = _ansible(out, "ansible-config", "dump").stdout
     assert re.search(r"HOST_KEY_CHECKING\(.*ansible\.cfg\) = True", listed)
+
+
+def test_a_playbook_anywhere_finds_our_roles_and_modules(hall: Hall, out: Path) -> None:
+    _write(hall, out)
+    laid = hall.folder / "laid"
+    entry = {"content": "by tree\n", "owner": getpass.getuser(), "group": grp.getgrgid(os.getgid()).gr_name}
+    play = {
+        "hosts": "localhost",
+        "gather_facts": False,
+        "roles": [{"role": "kernel_tuning", "when": False}],
+        "tasks": [{"name": "Lay", "tree": {"files": {str(laid): entry}}}],
+    }
+    (hall.folder / "own.yml").write_text(json.dumps([play]))
+    here = ["-i", "localhost,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
+    ran = _ansible(out, "ansible-playbook", *here, str(hall.folder / "own.yml"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert laid.read_text() == "by tree\n"
 
 
 def test_typed_form_is_written_beside_and_reads_back(hall: Hall, out: Path) -> None:
