@@ -6,6 +6,7 @@ A slot that the lock has seated stays where it is; only new slots look for a pla
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.lengths import apart_mm
@@ -63,7 +64,7 @@ class Hall:
         self._empty = (1 << grid.units) - 1
         self._racks: dict[str, Rack] = {}
         self._next: dict[str, int] = {}
-        self._around: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        self._around: dict[tuple[int, int], Around] = {}
         self._next_around: dict[tuple[tuple[int, int], Footprint], int] = {}
 
     def filled(self) -> Iterator[tuple[str, Rack]]:
@@ -114,25 +115,21 @@ class Hall:
     def nearest(self, target: tuple[int, int], footprint: Footprint) -> tuple[str, int] | None:
         """The rack nearest to a row and place, and its lowest units, where one more fits; None if none.
 
-        Racks only fill up, so each target is looked around from once.
+        Racks only fill up, so each target is looked around from once, and no further than there is room.
         """
-        racks = self._ordered(target)
-        for turn in range(self._next_around.get((target, footprint), 0), len(racks)):
-            name = rack_name(*racks[turn])
-            unit = self._fits(self._racks.get(name) or Rack(*racks[turn], self._empty), footprint)
+        if target not in self._around:
+            self._around[target] = Around(self.grid, target)
+        racks = self._around[target]
+        first = self._next_around.get((target, footprint), 0)
+        for turn in range(first, self.grid.rows * self.grid.per_row):
+            rack = racks[turn]
+            name = rack_name(*rack)
+            unit = self._fits(self._racks.get(name) or Rack(*rack, self._empty), footprint)
             if unit:
                 self._next_around[target, footprint] = turn
                 return name, unit
-        self._next_around[target, footprint] = len(racks)
+        self._next_around[target, footprint] = self.grid.rows * self.grid.per_row
         return None
-
-    def _ordered(self, target: tuple[int, int]) -> list[tuple[int, int]]:
-        """All racks by their way from one, then by rows and places."""
-        if target not in self._around:
-            grid = self.grid
-            racks = [(row, place) for row in range(1, grid.rows + 1) for place in range(1, grid.per_row + 1)]
-            self._around[target] = sorted(racks, key=lambda rack: (apart_mm(rack, target), rack))
-        return self._around[target]
 
     def _fits(self, rack: Rack, footprint: Footprint) -> int:
         """Lowest unit of a free run, 0 for none."""
@@ -152,6 +149,40 @@ class Hall:
         if not (1 <= row <= self.grid.rows and 1 <= place <= self.grid.per_row):
             return None
         return Rack(row, place, self._empty)
+
+
+class Around:
+    """All racks of a hall by their way from one of them, then by rows and places; found as far as asked for.
+
+    Each rack but the first has one neighbour that leads to it, which is nearer: so racks come in order, and a
+    hall that is big is not sorted for every rack that something stands near.
+    """
+
+    def __init__(self, grid: RackGrid, middle: tuple[int, int]) -> None:
+        self._grid = grid
+        self._middle = min(middle[0], grid.rows), min(middle[1], grid.per_row)
+        self._found: list[tuple[int, int]] = []
+        self._waiting = [(0, self._middle)]
+
+    def __getitem__(self, turn: int) -> tuple[int, int]:
+        while len(self._found) <= turn:
+            _, rack = heappop(self._waiting)
+            self._found.append(rack)
+            for beyond in self._beyond(*rack):
+                heappush(self._waiting, (apart_mm(beyond, self._middle), beyond))
+        return self._found[turn]
+
+    def _beyond(self, row: int, place: int) -> Iterator[tuple[int, int]]:
+        """Along the row away from the middle, and from the middle's own place to the next row."""
+        grid, (mid_row, mid_place) = self._grid, self._middle
+        if 1 < place <= mid_place:
+            yield row, place - 1
+        if mid_place <= place < grid.per_row:
+            yield row, place + 1
+        if place == mid_place and 1 < row <= mid_row:
+            yield row - 1, place
+        if place == mid_place and mid_row <= row < grid.rows:
+            yield row + 1, place
 
 
 def _units(unit: int, count: int) -> int:

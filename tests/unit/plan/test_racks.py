@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from rackwright.plan.racks import Footprint, Hall
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rackwright.plan import racks
+from rackwright.plan.fabric.lengths import apart_mm
+from rackwright.plan.racks import Around, Footprint, Hall
 from rackwright.spec.sites import RackGrid
+
+if TYPE_CHECKING:
+    import pytest
 
 SMALL = Footprint("small", units=1, watts=500, per_rack=None)
 BIG = Footprint("big", units=8, watts=10_200, per_rack=None)
@@ -64,3 +74,32 @@ def test_racks_are_named_and_kept_by_row_and_place() -> None:
     for name in ("r12p101", "r02p09", "r01p100"):
         hall.seat(name, 1, SMALL)
     assert [name for name, _ in hall.filled()] == ["r01p100", "r02p09", "r12p101"]
+
+
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(1, 12), st.integers(1, 40))
+def test_racks_around_one_come_by_their_way_then_by_rows_and_places(
+    rows: int, per_row: int, row: int, place: int
+) -> None:
+    """Also around a rack that the hall has no more."""
+    around = Around(RackGrid(rows=rows, per_row=per_row, units=1, power_kw=1), (row, place))
+    every = [(one, other) for one in range(1, rows + 1) for other in range(1, per_row + 1)]
+    nearest = sorted(every, key=lambda rack: (apart_mm(rack, (row, place)), rack))
+    assert [around[turn] for turn in range(rows * per_row)] == nearest
+
+
+def test_a_big_hall_is_looked_at_no_further_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the switches of twice the nodes would cost four times as much."""
+    looked: list[tuple[int, int]] = []
+
+    def counted(one: tuple[int, int], other: tuple[int, int]) -> int:
+        looked.append(one)
+        return apart_mm(one, other)
+
+    monkeypatch.setattr(racks, "apart_mm", counted)
+    hall = Hall(RackGrid(rows=100, per_row=100, units=1, power_kw=1))
+    for _ in range(9):
+        place = hall.nearest((50, 50), SMALL)
+        assert place is not None
+        hall.seat(*place, SMALL)
+    assert [name for name, _ in hall.filled()] == [f"r50p{number}" for number in range(46, 55)]
+    assert len(looked) < 40
