@@ -1,0 +1,163 @@
+"""The target's program on a folder that behaves as configfs does: what is linked is not taken away."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.roles.programs import Host, load
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+Values = dict[str, Any]
+DEFAULT_GROUPS = {
+    "hosts": (),
+    "ports": ("subsystems", "ana_groups/1"),
+    "subsystems": ("namespaces", "allowed_hosts"),
+}
+"""What the kernel makes below a folder that somebody makes there."""
+
+
+class Configfs:
+    """Making and taking away folders as the kernel has it; all else of a folder is as it is."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root, real = root, Path.mkdir
+        for name in DEFAULT_GROUPS:
+            (root / name).mkdir(parents=True)
+
+        def mkdir(path: Path, mode: int = 0o777, **words: bool) -> None:
+            real(path, mode, **words)
+            groups = DEFAULT_GROUPS[path.parent.name] if path.parent.parent == self.root else ()
+            for group in groups:
+                real(path / group, parents=True)
+
+        def rmdir(path: Path) -> None:
+            self.take(path)
+
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        monkeypatch.setattr(Path, "rmdir", rmdir)
+
+    def take(self, path: Path) -> None:
+        links = [one for one in self.root.rglob("*") if one.is_symlink()]
+        below = [one for one in path.rglob("*") if one.is_symlink()]
+        if below or any(link.resolve() == path for link in links):
+            raise OSError(errno.EBUSY, "Device or resource busy", str(path))
+        shutil.rmtree(path)
+
+    def tree(self) -> list[str]:
+        return sorted(str(one.relative_to(self.root)) for one in self.root.rglob("*"))
+
+
+@pytest.fixture
+def nvmet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    host = Host(tmp_path / "bin")
+    monkeypatch.setenv("PATH", str(host.folder), prepend=":")
+    for name, text in {"blkid": "exit 2", "findmnt": "exit 1", "modprobe": ""}.items():
+        host.program(name, text)
+    module = load("nvmeof_target", "nvmet")
+    monkeypatch.setattr(module, "CONFIGFS", tmp_path / "nvmet")
+    monkeypatch.setattr(module, "KEPT", tmp_path / "kept" / "nvmet.json")
+    (tmp_path / "disk").touch()
+    return module
+
+
+@pytest.fixture
+def configfs(nvmet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Configfs:
+    return Configfs(nvmet.CONFIGFS, monkeypatch)
+
+
+def plan(tmp_path: Path, subsystems: dict[str, list[str]]) -> Values:
+    """Subsystem → hosts that it lets in; all on one port."""
+    served = {
+        name: {
+            "storage": "fast",
+            "serial": "s",
+            "hosts": {host: f"nqn.{host}" for host in hosts},
+            "authenticated": False,
+            "namespaces": [
+                {
+                    "nsid": 1,
+                    "uuid": f"u-{name}",
+                    "device": str(tmp_path / "disk"),
+                    "ana_group": 1,
+                    "holds_data": False,
+                }
+            ],
+            "ports": [7],
+        }
+        for name, hosts in subsystems.items()
+    }
+    port = {"id": 7, "transport": "tcp", "address": "10.0.0.1", "service": 4420, "ana": {"2": "inaccessible"}}
+    return {"ports": [port] if served else [], "subsystems": served}
+
+
+def settled(nvmet: ModuleType, plan: Values) -> Values:
+    answer: Values = nvmet.apply({"plan": plan, "check": False})
+    return answer
+
+
+def test_a_target_is_as_planned_and_a_second_run_changes_nothing(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    assert settled(nvmet, plan(tmp_path, {"a": ["one"]}))["changes"]
+    folder = configfs.root / "subsystems" / "a"
+    assert (folder / "attr_allow_any_host").read_text() == "0"
+    assert (folder / "allowed_hosts" / "nqn.one").resolve() == configfs.root / "hosts" / "nqn.one"
+    assert (folder / "namespaces" / "1" / "device_path").read_text() == str(tmp_path / "disk")
+    assert (folder / "namespaces" / "1" / "enable").read_text() == "1"
+    assert (configfs.root / "ports" / "7" / "subsystems" / "a").resolve() == folder
+    assert (configfs.root / "ports" / "7" / "ana_groups" / "2" / "ana_state").read_text() == "inaccessible"
+    assert settled(nvmet, plan(tmp_path, {"a": ["one"]})) == {"changes": [], "drift": []}
+
+
+def test_one_of_two_subsystems_goes_while_its_port_stays(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    alone = configfs.tree()
+    settled(nvmet, plan(tmp_path, {"a": ["one"], "b": ["one", "two"]}))
+    assert (configfs.root / "ports" / "7" / "subsystems" / "b").exists()
+    settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    assert configfs.tree() == alone
+
+
+def test_a_host_goes_while_its_subsystem_stays(nvmet: ModuleType, configfs: Configfs, tmp_path: Path) -> None:
+    settled(nvmet, plan(tmp_path, {"a": ["one", "two"]}))
+    settled(nvmet, plan(tmp_path, {"a": ["two"]}))
+    assert [one.name for one in (configfs.root / "hosts").iterdir()] == ["nqn.two"]
+    assert [one.name for one in (configfs.root / "subsystems/a/allowed_hosts").iterdir()] == ["nqn.two"]
+
+
+def test_all_goes_that_is_planned_no_more_and_nothing_that_is_not_ours(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    (configfs.root / "subsystems" / "by-hand").mkdir()
+    before = configfs.tree()
+    settled(nvmet, plan(tmp_path, {"a": ["one"], "b": ["two"]}))
+    answer = settled(nvmet, plan(tmp_path, {}))
+    assert configfs.tree() == before
+    assert [one["subject"] for one in answer["drift"] if "by-hand" in one["subject"]] == ["by-hand"]
+
+
+def test_a_port_whose_address_is_not_here_is_told_with_a_hint(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Path.symlink_to
+
+    def link(path: Path, to: Path) -> None:
+        """The kernel listens when a port gets its first subsystem."""
+        if "ports" in path.parts:
+            raise OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address", str(to), None, str(path))
+        real(path, to)
+
+    monkeypatch.setattr(Path, "symlink_to", link)
+    with pytest.raises(OSError, match="Cannot assign") as caught:
+        settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    assert caught.value.filename == str(configfs.root / "ports" / "7" / "subsystems" / "a")
+    assert "is the port's address on this host" in nvmet.hint(caught.value)
