@@ -72,15 +72,18 @@ def read(text: str, where: str) -> Network:
     """
     found = Network()
     comments: dict[str, str] = {}
+    speeds: dict[str, str] = {}
     device: Device | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("["):
             port = _PORT.fullmatch(line)
             if port is None or device is None:
                 raise unreadable(FORM, f"{where}:{number}", line, "a port of a device")
-            own, peer, peer_port, comment = port.groups()
-            comments[peer] = comment or ""
-            found.links[Plug(device.id, int(own))] = Link(Plug(peer, int(peer_port)), _speed(comment))
+            own, peer, peer_port, comment = port.groups("")
+            comments[peer] = comment
+            last = comment.rpartition(" ")[2]
+            speed = speeds.get(last) or speeds.setdefault(last, _speed(last))
+            found.links[Plug(device.id, int(own))] = Link(Plug(peer, int(peer_port)), speed)
         elif line and not line.startswith(_HEAD):
             node = _NODE.fullmatch(line)
             if node is None:
@@ -93,17 +96,16 @@ def read(text: str, where: str) -> Network:
     return found
 
 
-def _speed(comment: str | None) -> str:
+def _speed(last: str) -> str:
     """Width and speed are the last word of a port's comment."""
-    last = (comment or "").rsplit(None, 1)[-1:]
-    return last[0] if last and _SPEED.fullmatch(last[0]) else ""
+    return last if _SPEED.fullmatch(last) else ""
 
 
 def _from_one_side(found: Network, comments: dict[str, str]) -> None:
     """Links that only one end tells of have two ends; the other device then has no ports of its own."""
-    for plug, (peer, speed) in list(found.links.items()):
-        if peer not in found.links:
-            found.links[peer] = Link(plug, speed)
+    alone = [(plug, link) for plug, link in found.links.items() if link.peer not in found.links]
+    for plug, (peer, speed) in alone:
+        found.links[peer] = Link(plug, speed)
         if peer.device not in found.devices:
             name = _PEER.search(comments[peer.device])
             found.devices[peer.device] = Device(peer.device, name[1] if name else "", 0)

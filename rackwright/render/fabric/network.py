@@ -167,11 +167,14 @@ class _Maker:
         breakout = tree.breakout if tree else 1
         ports = tree.ports * breakout if tree else max(self.roster.nodes, default=0) + 1
 
+        ids: dict[int, str] = {}
+
         def of_switch(number: int, port: int, lane: int) -> Plug:
-            id_ = f"S-{switch_guid(role, self.plane, number)}"
-            if id_ not in self.made.devices:
+            id_ = ids.get(number)
+            if id_ is None:
+                id_ = ids[number] = f"S-{switch_guid(role, self.plane, number)}"
                 name = switch_name(self.roster.fabric, tier, number)
-                self.made.devices[id_] = Device(id_, name, ports)
+                self.made.devices.setdefault(id_, Device(id_, name, ports))
             return Plug(id_, split_port(port, lane, breakout))
 
         return of_switch

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from rackwright.render.fabric.network import Plug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rackwright.render.fabric.network import Device, Network
 
 _AGGREGATION = "Aggregation Node"
@@ -42,103 +40,123 @@ def identify(intended: Network, observed: Network) -> Identified:
         intended: as planned.
         observed: as found.
     """
-    seen = Identified()
-    ids = _by_name(intended, observed, seen)
-    _misnamed(intended, observed, ids, seen)
-    _by_position(intended, observed, ids, seen)
-    names = {id_: ids.get(id_, id_) for id_ in observed.devices}
-    for one, (peer, speed) in observed.links.items():
-        seen.links[Plug(names[one.device], one.port)] = (Plug(names[peer.device], peer.port), speed)
+    seen, named = Identified(), _Named(observed)
+    for id_, some in _by_name(intended, named, seen).items():
+        named.call(_the_one(intended, named, id_, some), id_)
+    _misnamed(intended, named, seen)
+    _by_position(intended, named, seen)
+    plugs = named.plugs
+    seen.links = {plugs[one]: (plugs[peer], speed) for one, (peer, speed) in observed.links.items()}
     seen.strangers = {
         id_: device.name
         for id_, device in observed.devices.items()
-        if id_ not in ids and id_ not in seen.aggregation
+        if id_ not in named.ids and id_ not in seen.aggregation
     }
-    _absent(intended, observed, ids, seen)
+    _absent(intended, observed, named.ids, seen)
     return seen
 
 
-def _plug(ids: dict[str, str], plug: Plug) -> Plug:
-    return Plug(ids.get(plug.device, plug.device), plug.port)
+class _Named:
+    """A dump, and who is who in it as far as it is known."""
+
+    def __init__(self, observed: Network) -> None:
+        self.devices, self._links = observed.devices, observed.links
+        self.ids: dict[str, str] = {}
+        """Observed id → planned id."""
+        self.plugs = {plug: plug for plug in observed.links}
+        """Every port with a link → the same, of who its device is."""
+        self._of: dict[str, list[Plug]] = {}
+        for plug in observed.links:
+            self._of.setdefault(plug.device, []).append(plug)
+
+    def call(self, device: Device, planned: str) -> None:
+        """From now on it is known who a device is."""
+        self.ids[device.id] = planned
+        for plug in self._of.get(device.id, ()):
+            self.plugs[plug] = Plug(planned, plug.port)
+
+    def links(self, device: Device) -> list[tuple[Plug, Plug]]:
+        """Ports of a device as found, and what hangs on each."""
+        return [(plug, self._links[plug].peer) for plug in self._of.get(device.id, ())]
+
+    def peers(self, device: Device) -> list[Plug]:
+        """What hangs on a device, of who that is."""
+        return [self.plugs[self._links[plug].peer] for plug in self._of.get(device.id, ())]
 
 
-def _by_name(intended: Network, observed: Network, seen: Identified) -> dict[str, str]:
-    """Observed id → planned id; a name that comes twice is that one's who hangs where it should."""
+def _by_name(intended: Network, named: _Named, seen: Identified) -> dict[str, list[Device]]:
+    """Planned id → devices with its name; a name that comes twice is that one's who hangs where it should."""
     planned = {(device.name, device.is_switch): device.id for device in intended.devices.values()}
-    named: dict[str, list[Device]] = {}
-    for device in observed.devices.values():
+    found: dict[str, list[Device]] = {}
+    for device in named.devices.values():
         id_ = planned.get((device.name, device.is_switch))
         if id_ is not None:
-            named.setdefault(id_, []).append(device)
+            found.setdefault(id_, []).append(device)
         elif not device.is_switch and _AGGREGATION in device.name:
-            seen.aggregation[device.id] = _neighbour(observed, device)
-    return {_the_one(intended, observed, id_, some).id: id_ for id_, some in named.items()}
+            seen.aggregation[device.id] = _neighbour(named, device)
+    return found
 
 
-def _the_one(intended: Network, observed: Network, planned: str, named: list[Device]) -> Device:
+def _the_one(intended: Network, named: _Named, planned: str, some: list[Device]) -> Device:
     """Of devices of one name, the one with most links to where the planned one has them."""
-    if len(named) == 1:
-        return named[0]
+    if len(some) == 1:
+        return some[0]
 
     def agreeing(device: Device) -> int:
         return sum(
             wanted is not None
-            and intended.devices[wanted.peer.device].name == observed.devices[there.device].name
+            and intended.devices[wanted.peer.device].name == named.devices[there.device].name
             and wanted.peer.port == there.port
-            for plug in _plugs(observed, device)
+            for plug, there in named.links(device)
             for wanted in (intended.links.get(Plug(planned, plug.port)),)
-            for there in (observed.links[plug].peer,)
         )
 
-    return max(named, key=agreeing)
+    return max(some, key=agreeing)
 
 
-def _neighbour(observed: Network, device: Device) -> str:
-    peers = (observed.devices[observed.links[plug].peer.device].name for plug in _plugs(observed, device))
-    return next(peers, device.name)
+def _neighbour(named: _Named, device: Device) -> str:
+    return next((named.devices[there.device].name for _, there in named.links(device)), device.name)
 
 
-def _plugs(observed: Network, device: Device) -> Iterator[Plug]:
-    ports = range(1, max(device.ports, 1) + 1)
-    return (plug for plug in (Plug(device.id, port) for port in ports) if plug in observed.links)
-
-
-def _misnamed(intended: Network, observed: Network, ids: dict[str, str], seen: Identified) -> None:
+def _misnamed(intended: Network, named: _Named, seen: Identified) -> None:
     """Switches with the names of others: most of what hangs on them is another's, who is called otherwise.
 
     To name two switches anew is less work than to exchange all of their cables.
     """
     meant: dict[str, str] = {}
-    for device in observed.devices.values():
+    ids = named.ids
+    for device in named.devices.values():
         if device.is_switch and device.id in ids:
-            peers = [_plug(ids, observed.links[plug].peer) for plug in _plugs(observed, device)]
+            peers = named.peers(device)
             owner = _owner(intended, device, peers, known=set())
             if owner is not None and owner != ids[device.id] and len(peers) > 1:
                 meant[device.id] = owner
     others = Counter([*meant.values(), *(planned for id_, planned in ids.items() if id_ not in meant)])
     for id_, owner in meant.items():
         if others[owner] == 1:
-            device = observed.devices[id_]
+            device = named.devices[id_]
             seen.unnamed[f"{device.name} ({device.guid})"] = intended.devices[owner].name
-            ids[id_] = owner
+            named.call(device, owner)
 
 
-def _by_position(intended: Network, observed: Network, ids: dict[str, str], seen: Identified) -> None:
+def _by_position(intended: Network, named: _Named, seen: Identified) -> None:
     """Devices without a name of ours: who should hang where they hang, if it hangs nowhere else.
 
     A switch has one port beyond its own, for the aggregation node inside.
     """
-    for device in observed.devices.values():
-        if device.id in ids or device.id in seen.aggregation:
+    known = set(named.ids.values())
+    for device in named.devices.values():
+        if device.id in named.ids or device.id in seen.aggregation:
             continue
-        peers = [_plug(ids, observed.links[plug].peer) for plug in _plugs(observed, device)]
+        peers = named.peers(device)
         inside = next((one for one in peers if _beyond(intended, one)), None)
         if inside is not None and not device.is_switch:
             seen.aggregation[device.id] = intended.devices[inside.device].name
             continue
-        owner = _owner(intended, device, peers, set(ids.values()))
+        owner = _owner(intended, device, peers, known)
         if owner is not None:
-            ids[device.id] = owner
+            named.call(device, owner)
+            known.add(owner)
         said = f"{device.name or 'no description'} ({device.guid})"
         seen.unnamed[said] = intended.devices[owner].name if owner else ""
 

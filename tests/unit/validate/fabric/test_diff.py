@@ -231,6 +231,33 @@ def test_an_unnamed_adapter_in_somebody_elses_port_is_never_dropped(dump: Dump) 
     )
 
 
+def test_a_fabric_whose_adapters_nobody_has_named_is_compared_all_the_same(dump: Dump) -> None:
+    """Each is who should hang where it hangs; crossed rails among them cannot be seen, so all are told."""
+    names = [device.name for device in dump.net.devices.values() if not device.is_switch]
+    dump.exchange(dump.plug("gpu-005 HCA-2"), dump.plug("gpu-005 HCA-7"))
+    for name in names:
+        dump.rename(name, f"MT4129 ConnectX7 of {name[:3]}")
+    found = dump.compared()
+    assert {one.kind for one in found.differences} == {Kind.UNNAMED}
+    assert sorted(one.note for one in found.differences) == sorted(names)
+    assert found.agreed == 63 * 8 + 4 + 16 * 32
+
+
+def test_an_unnamed_leaf_whose_own_lines_are_not_in_the_dump(dump: Dump) -> None:
+    """Any of its ports tells who it is, not the first alone."""
+    dump.unplug(dump.plug("compute-leaf-003", 1))
+    dump.vanish("gpu-001 HCA-3")
+    dump.rename("compute-leaf-003", "MF0;switch-a1b2c3:MQM9700/U1")
+    blocks = [block for block in dump.text().split("\n\n") if 'U1" enhanced' not in block]
+    found = dump.compared("\n\n".join(blocks))
+    assert [(one.kind, one.note or one.device) for one in found.differences] == [
+        (Kind.UNNAMED, "compute-leaf-003"),
+        (Kind.ABSENT, "only its neighbours tell of it"),
+        (Kind.MISSING, ""),
+    ]
+    assert found.agreed == 63 * 8 + 4 + 16 * 32 - 1
+
+
 def test_a_name_that_comes_twice(dump: Dump) -> None:
     dump.rename("gpu-007 HCA-3", "gpu-008 HCA-3")
     found = dump.compared()
