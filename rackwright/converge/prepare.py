@@ -1,4 +1,4 @@
-"""What a converge needs on the controller before it talks to a host: shards of hosts, the munge key."""
+"""What a converge has before it talks to a host: the munge key, and a word on those that it leaves alone."""
 
 from __future__ import annotations
 

@@ -15,5 +15,5 @@ class LocalScratch(Model):
     layout: Literal["striped", "linear"]
     file_system: Literal["xfs", "ext4"]
     devices: tuple[str, ...]
-    """None is all NVMe drives of the node that hold nothing."""
+    """Empty is all NVMe drives of the node that hold nothing."""
     wipe_after_job: bool

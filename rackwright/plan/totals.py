@@ -38,12 +38,8 @@ def totals(
         racks=sum(len(site.racks) for site in sites.values() if isinstance(site, OnpremSitePlan)),
         power_kw=_power_kw(pools),
         resources=_resources(stacks),
-        switches=None
-        if cabling is None
-        else sum(tier.switches for one in cabling.values() for tier in one.tiers),
-        cables=None
-        if cabling is None
-        else sum(some.count for one in cabling.values() for some in one.cables),
+        switches=None if cabling is None else _switches(cabling),
+        cables=None if cabling is None else _cables(cabling),
     )
 
 
