@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rackwright.checks.registry import Breach, plan_rule, rule
 from rackwright.findings import Level, SpecPath, did_you_mean
 from rackwright.spec.nvmeof import NvmeOverFabrics
+from rackwright.spec.sites import MANAGEMENT
 from rackwright.spec.slots import slot_name
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def nvmeof_networks_are_there(subject: SpecSubject) -> Iterator[Breach]:
     """A network of NVMe-oF storage is one of its site or a fabric."""
     for at, storage in _storages(subject.spec):
         site = subject.spec.sites.get(storage.site)
-        known = [*getattr(site, "networks", {"management": None}), *subject.spec.fabrics]
+        known = [*getattr(site, "networks", {MANAGEMENT: None}), *subject.spec.fabrics]
         for name in storage.networks:
             if name not in known:
                 yield Breach(

@@ -8,6 +8,7 @@ from rackwright.inventory.model import Absence, Absent, Host, Inventory, SlurmDu
 from rackwright.inventory.zone import NO_INSTANCE
 from rackwright.plan.model import OnpremSitePlan
 from rackwright.plan.stacks import MAINTENANCE, host_set_name
+from rackwright.spec.sites import MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from rackwright.inventory.keys import Judged
     from rackwright.plan.model import Plan, PoolPlan, SitePlan, Slot
     from rackwright.plan.observed import ObservedSlot
-
-MANAGEMENT = "management"
-"""The network that ssh uses; of an instance whose address EC2 gave, that address alone."""
 
 
 def expected(plan: Plan) -> Iterator[tuple[str, Slot]]:
@@ -119,6 +117,7 @@ def _absent(pool: PoolPlan, name: str, absence: Absence, reason: str) -> Absent:
 
 
 def _host(site: SitePlan, name: str, pool: PoolPlan, slot: Slot, seen: ObservedSlot) -> Host:
+    # Of an instance whose address EC2 gave, that address alone.
     addresses = slot.addresses or {MANAGEMENT: f"{seen.address}/32"}
     return Host(
         kind=site.kind,

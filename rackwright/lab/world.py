@@ -19,6 +19,7 @@ from rackwright.lab.fabric import mac, rail_segments, rate_mbit
 from rackwright.lab.model import Host, Leg, Nic, Segment, World
 from rackwright.spec.fabrics import Ethernet
 from rackwright.spec.references import locate
+from rackwright.spec.sites import BMC, MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from rackwright.lab.places import Places
     from rackwright.plan.model import Asset, OnpremSitePlan, Plan, PoolPlan, Slot
 
-MANAGEMENT, BMC = "management", "bmc"
 CONTROLLER = 2
 """The controller is base + 2 of each management network (the gateway is base + 1)."""
 DISK_MIB = 2048

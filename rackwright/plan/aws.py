@@ -20,10 +20,9 @@ from rackwright.plan.aws_model import (
     NodeSetPlan,
     TemplatePlan,
 )
-from rackwright.plan.sites import MANAGEMENT
 from rackwright.spec.fabrics import Efa
 from rackwright.spec.pools import CapacityBlock, OnDemand, Reservation, Role
-from rackwright.spec.sites import AwsSite, ExistingVpc, LinkKind, OnpremSite
+from rackwright.spec.sites import MANAGEMENT, AwsSite, ExistingVpc, LinkKind, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

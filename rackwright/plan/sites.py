@@ -18,7 +18,7 @@ from rackwright.plan.model import (
     SitePlan,
 )
 from rackwright.plan.racks import WATTS
-from rackwright.spec.sites import VPC_MTU, AwsSite, NewVpc, OnpremSite
+from rackwright.spec.sites import BMC, MANAGEMENT, VPC_MTU, AwsSite, NewVpc, OnpremSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from rackwright.spec.sites import Site
 
 
-MANAGEMENT = "management"
-"""The network that hosts are reached on: of an instance that of its first interface."""
-NEEDED = ("bmc", MANAGEMENT)
-"""Networks of every hall: one powers hosts on, the other reaches them."""
+NEEDED = (BMC, MANAGEMENT)
+"""Networks of every hall."""
 
 
 def missing_networks(spec: ClusterSpec) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
 from rackwright.plan.model import Position, RailPort, Slot
+from rackwright.spec.sites import BMC
 from rackwright.spec.slots import slot_name
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def strange_bmc_addresses(rows: Mapping[str, AssetRow], pools: Mapping[str, Pool
     """Asset rows whose BMC is not where the plan looks for it."""
     for name, pool in pools.items():
         for slot in pool.slots.values():
-            row, planned = rows.get(slot.name), slot.addresses.get("bmc")
+            row, planned = rows.get(slot.name), slot.addresses.get(BMC)
             if row and row.bmc_address and planned and row.bmc_address != planned.partition("/")[0]:
                 yield Finding(
                     code=faults.BMC_ADDRESS,

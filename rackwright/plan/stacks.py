@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright.plan.model import HostPlan, HostSetPlan, OnpremSitePlan, OnpremStack
+from rackwright.spec.sites import BMC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,7 +49,7 @@ def _host(slot: Slot) -> HostPlan:
     if slot.asset is None:
         raise ValueError(slot.name)
     return HostPlan(
-        bmc_address=slot.addresses["bmc"].partition("/")[0],
+        bmc_address=slot.addresses[BMC].partition("/")[0],
         serial=slot.asset.serial,
         boot_mac=slot.asset.boot_mac,
         held=MAINTENANCE if slot.asset.maintenance else "",

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING
 
 from rackwright.render.templates import render
 from rackwright.spec.fabrics import Ethernet
+from rackwright.spec.sites import MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rackwright.plan.model import Asset, LoginPlan, NetworkPlan, OnpremSitePlan, Plan, Slot
 
-MANAGEMENT = "management"
-"""The network that every host of a hall boots from and is reached on."""
 HOSTS = "hosts"
 """File beside the seeds that the roles lay: names and addresses of all hosts, over all sites."""
 _NETWORKD = "etc/systemd/network"

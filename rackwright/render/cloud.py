@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.plan.model import AwsSitePlan
-from rackwright.plan.sites import MANAGEMENT
 from rackwright.render.boot import Interface, hosts_file, login_files, rail_files
+from rackwright.spec.sites import MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from rackwright.spec.base import Model, Name, Port, forbidden, form, in_place, rolling
 from rackwright.spec.references import SecretReference
+from rackwright.spec.sites import MANAGEMENT
 
 _DATA = "it would lose the data; make a second namespace and copy"
 _MOUNT = "hosts mount it anew, drained first"
@@ -82,7 +83,7 @@ class NvmeOverFabrics(Model):
     transport: Annotated[Literal["tcp", "rdma"], rolling(_RECONNECT)] = "tcp"
     service: Annotated[Port, rolling(_RECONNECT)] = 4420
     networks: Annotated[dict[Name, NvmePath], Field(min_length=1), rolling(_RECONNECT)] = {
-        "management": NvmePath()
+        MANAGEMENT: NvmePath()
     }
     """Networks of the site, or fabrics with addresses, each of whose rails is a path."""
     dhchap: Annotated[SecretReference | None, rolling(_RECONNECT)] = None

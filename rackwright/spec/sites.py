@@ -23,6 +23,9 @@ _JUMP = Annotated[
     in_place(_READ),
 ]
 _LOGIN = Annotated[Name, rolling("the login user of every host")]
+MANAGEMENT, BMC = "management", "bmc"
+"""Networks of every hall: hosts are reached on the one, and powered on by the other. Of an instance, the
+network of its first interface is `MANAGEMENT` too."""
 VPC_MTU = 9001
 """Largest packet within a VPC, bytes (EC2 User Guide, network MTU)."""
 

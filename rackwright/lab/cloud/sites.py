@@ -13,8 +13,8 @@ from rackwright.errors import NotProvisionable
 from rackwright.lab.fabric import mac, rail_segments, rate_mbit
 from rackwright.lab.model import CloudPool, CloudSite, Line, Rail, Segment
 from rackwright.lab.network import SUBNET
-from rackwright.render.boot import MANAGEMENT
 from rackwright.spec.fabrics import Ethernet
+from rackwright.spec.sites import MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
