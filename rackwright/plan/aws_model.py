@@ -12,6 +12,8 @@ from rackwright.spec.sites import LinkKind
 
 CLUSTER_TAG, POOL_TAG, SLOT_TAG = "rackwright:cluster", "rackwright:pool", "rackwright:slot"
 """Tags of every instance; the first is on every resource of ours."""
+TAGGED_AT_LAUNCH = ("instance", "volume", "network-interface")
+"""Resource types that RunInstances makes, and tags (EC2 API, TagSpecification)."""
 
 
 class ZoneStack(Model):

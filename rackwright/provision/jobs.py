@@ -6,7 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from rackwright.hostlists import unfolded
-from rackwright.provision.onprem import busy
+from rackwright.provision import busy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

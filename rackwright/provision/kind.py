@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rackwright.errors import Failure
     from rackwright.provision.notes import Change
-    from rackwright.provision.onprem.hostset import Folders
+    from rackwright.provision.places import Folders
 
 W = TypeVar("W", bound=Model)
 F = TypeVar("F", bound=Model)

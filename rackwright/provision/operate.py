@@ -15,13 +15,12 @@ from pulumi.automation import CommandError, ConcurrentUpdateError, Deployment
 from rackwright import canonical
 from rackwright.errors import EnvironmentUnfit, Failure
 from rackwright.plan.stacks import MAINTENANCE
-from rackwright.provision import engine_errors, locks
+from rackwright.provision import busy, engine_errors, locks
 from rackwright.provision.aws.nodeset import leftover
 from rackwright.provision.aws.nodeset.ec2 import Ec2
 from rackwright.provision.events import Watch, resources
 from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.notes import Change
-from rackwright.provision.onprem import busy
 from rackwright.provision.report import Report
 from rackwright.provision.stacks import COMPUTE, missing_input, open_stack, outputs_in
 

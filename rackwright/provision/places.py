@@ -54,7 +54,12 @@ def engine() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Folders of one cluster."""
+    """Folders of one cluster.
+
+    Args:
+        spec: what ``file:`` references are relative to.
+        state: what ``state:`` references are relative to.
+    """
 
     spec: Path
     state: Path

@@ -14,8 +14,8 @@ from pulumi.provider.experimental import provider
 from rackwright import __version__
 from rackwright.provision.aws.nodeset.model import NODE_SET, WantedNodes
 from rackwright.provision.kind import Process
-from rackwright.provision.onprem.hostset import Folders
 from rackwright.provision.onprem.model import HOST_SET
+from rackwright.provision.places import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.provision.onprem import busy
+from rackwright.provision import busy
 from tests.doubles.redfish import Fault
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from rackwright.plan.aws_model import CLUSTER_TAG
+from rackwright.plan.aws_model import CLUSTER_TAG, TAGGED_AT_LAUNCH
 
 if TYPE_CHECKING:
     from rackwright.canonical import Json
@@ -25,8 +25,6 @@ _USED = (
     "key-pair",
 )
 """Resource types that RunInstances takes beside what it makes (Service Authorization Reference, EC2)."""
-_MADE = ("instance", "volume", "network-interface")
-"""What RunInstances makes and tags."""
 
 
 def trust_of_instances() -> str:
@@ -58,7 +56,7 @@ def filling(zone: ZoneStack, node_role: str) -> str:
             _allow("Read", READ, ["*"], {"StringEquals": {"aws:RequestedRegion": zone.region}}),
             _allow("Use", ("ec2:RunInstances",), _arns(zone, _USED)),
             _allow("Make", ("ec2:RunInstances",), _arns(zone, ("instance", "volume")), ours),
-            _allow("TagAtLaunch", ("ec2:CreateTags",), _arns(zone, _MADE), at_launch),
+            _allow("TagAtLaunch", ("ec2:CreateTags",), _arns(zone, TAGGED_AT_LAUNCH), at_launch),
             _allow("TagOurs", ("ec2:CreateTags",), instances, tagged),
             _allow("Terminate", ("ec2:TerminateInstances",), instances, tagged),
             _allow("PassRole", ("iam:PassRole",), [node_role], role),

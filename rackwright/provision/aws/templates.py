@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pulumi_aws import ec2
 
+from rackwright.plan.aws_model import TAGGED_AT_LAUNCH
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 
     from rackwright.plan.aws_model import CapacityPlan, TemplatePlan
 
-_TAGGED = ("instance", "volume", "network-interface")
 _MARKET = {"capacity-block": "capacity-block", "spot": "spot"}
 """Kinds of capacity that RunInstances takes as a market; the others are none."""
 
@@ -71,4 +72,7 @@ def tag_specifications(
     tags: Mapping[str, str],
 ) -> Sequence[ec2.LaunchTemplateTagSpecificationArgs]:
     """Of all that a launch makes."""
-    return [ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=dict(tags)) for kind in _TAGGED]
+    return [
+        ec2.LaunchTemplateTagSpecificationArgs(resource_type=kind, tags=dict(tags))
+        for kind in TAGGED_AT_LAUNCH
+    ]

@@ -5,7 +5,6 @@ The provider is a thin shell over these functions; a later `node replace` calls 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,20 +17,12 @@ from rackwright.spec.references import locate, read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from rackwright.errors import Failure
     from rackwright.plan.model import BmcPlan
+    from rackwright.provision.places import Folders
 
 _NOBODY: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """What ``file:`` and ``state:`` references are relative to."""
-
-    spec: Path
-    state: Path
 
 
 def access(bmc: BmcPlan, folders: Folders) -> Access:

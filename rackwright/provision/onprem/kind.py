@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from rackwright.provision import busy
 from rackwright.provision.kind import Kind
-from rackwright.provision.onprem import busy, hostset
+from rackwright.provision.onprem import hostset
 from rackwright.provision.onprem.changes import changes, drift
 from rackwright.provision.onprem.model import HOST_SET, FoundSet, WantedSet
 from rackwright.provision.onprem.outputs import outputs

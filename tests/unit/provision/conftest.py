@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.plan.model import BmcPlan, HostPlan
-from rackwright.provision.onprem.hostset import Folders
 from rackwright.provision.onprem.model import WantedSet, wanted_host
 from rackwright.provision.onprem.reconcile import Reconciler
 from rackwright.provision.onprem.redfish import Access
+from rackwright.provision.places import Folders
 from rackwright.spec.credentials import parse
 from tests.doubles.redfish import Bmc, Hall
 

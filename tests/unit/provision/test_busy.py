@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from rackwright.provision import jobs
-from rackwright.provision.onprem import busy, hostset
+from rackwright.provision import busy, jobs
+from rackwright.provision.onprem import hostset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from rackwright.provision import busy
 from rackwright.provision.aws.identity import require_account
 from rackwright.provision.aws.nodeset import reconcile
 from rackwright.provision.aws.nodeset.changes import changes, drift
@@ -14,7 +15,6 @@ from rackwright.provision.aws.nodeset.model import NODE_SET, FoundNodes, Ground,
 from rackwright.provision.aws.outputs import ComputeOutputs
 from rackwright.provision.aws.seed import UserData
 from rackwright.provision.kind import Kind
-from rackwright.provision.onprem import busy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

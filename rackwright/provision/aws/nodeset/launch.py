@@ -16,7 +16,7 @@ from botocore.exceptions import (  # type: ignore[import-untyped]  # (boto3 has 
     ClientError,
 )
 
-from rackwright.plan.aws_model import SLOT_TAG
+from rackwright.plan.aws_model import SLOT_TAG, TAGGED_AT_LAUNCH
 from rackwright.provision.aws import failures
 from rackwright.provision.aws.failures import Cause
 from rackwright.provision.aws.nodeset.ec2 import Instance, pairs
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 WORKERS = 8
 """Calls of RunInstances at once: EC2 refills two a second (EC2 API, request throttling)."""
 _GONE_BEFORE = "IdempotentInstanceTerminated"
-_TAGGED = ("instance", "volume", "network-interface")
 _REPLAYS = 5
 """Instances of one slot that went while nobody noted it; more is no accident."""
 
@@ -129,7 +128,7 @@ class Launch:
             "MaxCount": 1,
             "NetworkInterfaces": list(interfaces),
             "UserData": self.user_data(slot),
-            "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in _TAGGED],
+            "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in TAGGED_AT_LAUNCH],
         }
 
     def own_tags(self, slot: str) -> dict[str, str]:
