@@ -12,6 +12,8 @@ from platformdirs import PlatformDirs
 
 _DIRS = PlatformDirs("rackwright", appauthor=False)
 _REPOSITORY = Path(__file__).resolve().parent.parent
+LOGIN_KEY = "ssh_ed25519"
+"""File in a cluster's secrets: the key that its hosts let in; the public half has ``.pub`` behind it."""
 
 
 def repository() -> Path:
@@ -42,6 +44,11 @@ def observed_file(cluster: str) -> Path:
 def secrets(cluster: str) -> Path:
     """What rackwright makes itself, each file mode 0600."""
     return state(cluster) / "secrets"
+
+
+def login_key(cluster: str) -> Path:
+    """The private key that hosts let in; `up` makes it."""
+    return secrets(cluster) / LOGIN_KEY
 
 
 def pulumi_home(cluster: str) -> Path:

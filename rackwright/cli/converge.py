@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 
 @frame.command(example="rackwright converge clusters/lab.yaml\nrackwright converge clusters/lab.yaml --check")
 @click.argument("spec", type=frame.SPEC)
-@click.option(
-    "--limit",
-    default="",
-    metavar="HOSTS",
-    help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
-)
+@frame.limit_option
 @click.option(
     "--tags", default=converging.TAGS, show_default=True, metavar="T", help="Only tasks of these tags."
 )

@@ -40,7 +40,7 @@ def asked(cluster: Cluster, inventory: Inventory, limit: str) -> Asked:
 def write(cluster: Cluster, inventory: Inventory, console: Console) -> None:
     """Everything that roles read on the controller."""
     name = cluster.plan.cluster.name
-    files.write(inventory, paths.inventory(name), paths.secrets(name) / "ssh_ed25519")
+    files.write(inventory, paths.inventory(name), paths.login_key(name))
     launched = {slot: host.address for slot, host in inventory.hosts.items()}
     write_all(cluster.plan, paths.rendered(name), launched)
     munge_key(paths.secrets(name))

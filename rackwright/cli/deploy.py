@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import asdict, dataclass
 from shlex import quote
@@ -30,7 +29,7 @@ from rackwright.provision.operate import Operation, operate
 from rackwright.provision.places import Folders
 from rackwright.provision.plan_file import read as read_plan
 from rackwright.provision.stacks import chosen, zones
-from rackwright.render.boot import seeds
+from rackwright.render import boot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,18 +60,7 @@ class Prepared:
         """Write the plan, and what hosts that are powered on then boot from."""
         self.write()
         key = login_public_key(self.folders.secrets)
-        _write_seeds(self.plan, self.folders.state / "boot", key)
-
-
-def _write_seeds(plan: Plan, folder: Path, key: str) -> None:
-    """Every boot seed, and none of a slot that is gone."""
-    there = {seed.path: seed.content for seed in seeds(plan, [key])}
-    for path, content in there.items():
-        canonical.write_atomic(folder / path, content)
-    tops = {path.partition("/")[0] for path in there}
-    for gone in folder.iterdir() if folder.is_dir() else ():
-        if gone.name not in tops:
-            shutil.rmtree(gone)
+        boot.write(self.plan, self.folders.state / "boot", [key])
 
 
 def prepare(spec: Path, stack: str) -> Prepared:

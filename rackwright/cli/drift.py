@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ from rackwright import canonical, paths
 from rackwright.cli import converging, drift_text, frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
-from rackwright.converge.drift import VARIABLE, differences, reported
+from rackwright.converge.drift import VARIABLE, Found, reported
 from rackwright.converge.prepare import MUNGE_KEY
 from rackwright.converge.run import converge
 from rackwright.converge.shard_run import Settings
@@ -24,8 +22,7 @@ from rackwright.inventory.collect import Wait, collect
 
 if TYPE_CHECKING:
     from rackwright.cli.output import Console
-    from rackwright.converge.drift import Difference, DriftReport
-    from rackwright.converge.events import TaskEvent
+    from rackwright.converge.drift import DriftReport
     from rackwright.converge.run import Asked
 
 _ALL_MAY_FAIL = 100
@@ -33,27 +30,9 @@ _ALL_MAY_FAIL = 100
 REPORT = "drift.json"
 
 
-@dataclass
-class _Found:
-    """Differences so far; shards add to it from threads of their own."""
-
-    differences: list[Difference] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def take(self, event: TaskEvent, result: object) -> None:
-        """What one task found."""
-        with self._lock:
-            self.differences += differences(event, result)
-
-
 @frame.command(example="rackwright drift clusters/lab.yaml\nrackwright drift clusters/lab.yaml --limit node")
 @click.argument("spec", type=frame.SPEC)
-@click.option(
-    "--limit",
-    default="",
-    metavar="HOSTS",
-    help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
-)
+@frame.limit_option
 @click.option(
     "--playbook",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -83,7 +62,7 @@ def command(console: Console, spec: Path, *, limit: str, playbook: Path | None) 
 
 
 def _looked(asked: Asked, playbook: Path, console: Console) -> DriftReport:
-    folder, found = paths.converge(asked.cluster) / "drift", _Found()
+    folder, found = paths.converge(asked.cluster) / "drift", Found()
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings(
         folder=folder,

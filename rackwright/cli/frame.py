@@ -48,6 +48,13 @@ stack_option = click.option(
     help="Only this stack: onprem/lab-hall, or a project (onprem) for all its stacks.",
 )
 """The option of every command that works on stacks."""
+limit_option = click.option(
+    "--limit",
+    default="",
+    metavar="HOSTS",
+    help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
+)
+"""The option of every command that works on hosts; `converge.limit` says what it takes."""
 
 
 EXIT_CODES = (

@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     cluster.refuse_stale()
     inventory = collect(cluster.plan, spec.resolve().parent, Wait(wait, console.message), acceptance)
     folder = (out or paths.inventory(inventory.cluster)).resolve()
-    files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
+    files.write(inventory, folder, paths.login_key(inventory.cluster))
     console.result(files.dynamic(inventory), _text(inventory, folder))
     return _incomplete(console, inventory)
 

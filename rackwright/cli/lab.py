@@ -192,7 +192,7 @@ def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> 
     if host not in inventory.hosts:
         known = ", ".join(sorted(inventory.hosts)) or "one whose key is known"
         raise UsageError("no such host", where=str(spec), got=host, expected=known)
-    key = paths.secrets(plan.cluster.name) / "ssh_ed25519"
+    key = paths.login_key(plan.cluster.name)
     if not key.exists():
         hint = f"`rackwright up {quote(str(spec))}` makes it"
         raise EnvironmentUnfit("there is no client key yet", code="LAB017", where=str(key), hint=hint)

@@ -11,12 +11,11 @@ from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.converge import lock
 from rackwright.converge.limit import chosen
-from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
+from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm, controllers
 from rackwright.converge.reboots import BATCH_PERCENT, End, Result, Rolling, asked, exit_code, unreached
 from rackwright.converge.shards import SERVING
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
-from rackwright.inventory.model import SlurmDuty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from rackwright.canonical import Json
     from rackwright.cli.output import Console
-    from rackwright.inventory.model import Inventory
     from rackwright.plan.model import Plan
 
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     example="rackwright reboot clusters/lab.yaml\nrackwright reboot clusters/lab.yaml --apply --batch 25"
 )
 @click.argument("spec", type=frame.SPEC)
-@click.option("--limit", default="", metavar="HOSTS", help="Only these: names, pools, groups, ranges.")
+@frame.limit_option
 @click.option("--apply", is_flag=True, help="Reboot them; without it they are listed.")
 @click.option(
     "--batch",
@@ -64,9 +62,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     plan = open_cluster(spec).plan
     with lock.held(paths.converge(plan.cluster.name)):
         inventory = collect(plan, spec.resolve().parent, Wait(0, console.message))
-        files.write(
-            inventory, paths.inventory(plan.cluster.name), paths.secrets(plan.cluster.name) / "ssh_ed25519"
-        )
+        files.write(inventory, paths.inventory(plan.cluster.name), paths.login_key(plan.cluster.name))
         ssh = Ssh(paths.inventory(plan.cluster.name) / "ssh_config")
         fleet = SshFleet(ssh)
         meant = chosen(inventory, limit)
@@ -78,7 +74,7 @@ def command(  # noqa: PLR0913 (one argument per option)
             )
         rolling = Rolling(
             fleet=fleet,
-            scheduler=SshSlurm(ssh, _controllers(inventory)),
+            scheduler=SshSlurm(ssh, controllers(inventory)),
             patience={host: plan.pools[inventory.hosts[host].pool].reboot for host in waiting},
             last=frozenset(host for host in waiting if SERVING & set(inventory.hosts[host].roles)),
             tell=console.message,
@@ -86,19 +82,6 @@ def command(  # noqa: PLR0913 (one argument per option)
             join_percent=join,
         )
         return _ended(console, plan, rolling.run(waiting) | silent)
-
-
-def _controllers(inventory: Inventory) -> dict[str, str]:
-    """Compute node → the controller of its Slurm."""
-    serving: dict[str, str] = {}
-    for name, host in sorted(inventory.hosts.items()):
-        if host.slurm and SlurmDuty.CONTROLLER in host.slurm.duties:
-            serving.setdefault(host.slurm.scheduler, name)
-    return {
-        name: serving[host.slurm.scheduler]
-        for name, host in inventory.hosts.items()
-        if host.slurm and SlurmDuty.NODE in host.slurm.duties and host.slurm.scheduler in serving
-    }
 
 
 def _ended(console: Console, plan: Plan, results: Mapping[str, Result]) -> int:

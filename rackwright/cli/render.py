@@ -53,7 +53,7 @@ def command(console: Console, spec: Path, *, out: Path) -> int:
 def _authorized_keys(console: Console, cluster: str) -> list[str]:
     """The client key that `up` has made; none before."""
     try:
-        return [(paths.secrets(cluster) / "ssh_ed25519.pub").read_text(encoding="utf-8").strip()]
+        return [paths.login_key(cluster).with_suffix(".pub").read_text(encoding="utf-8").strip()]
     except FileNotFoundError:
         console.message("no client key yet: `rackwright up` makes it; the authorized_keys are empty")
         return []

@@ -42,12 +42,7 @@ if TYPE_CHECKING:
 )
 @click.argument("spec", type=frame.SPEC)
 @click.argument("suite", default="")
-@click.option(
-    "--limit",
-    default="",
-    metavar="HOSTS",
-    help="Only these: names, pools, groups, ranges: node-[001-003]!node-002.",
-)
+@frame.limit_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -97,7 +92,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         order = _with_history(order, inventory)
     _refuse_unknown(order.asked.controller, inventory, spec)
     folder = paths.inventory(inventory.cluster)
-    files.write(inventory, folder, paths.secrets(inventory.cluster) / "ssh_ed25519")
+    files.write(inventory, folder, paths.login_key(inventory.cluster))
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
         made = validate(order, controller, console.message)
     return answer(console, judge_folder(made.folder))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import difflib
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -143,6 +145,19 @@ def differences(event: TaskEvent, result: object) -> list[Difference]:
     if (settings := _settings(result.get("stdout"))) is not None:
         return [_difference(event, one) for one in _of_settings(settings)]
     return list(_of_change(event, result)) if event.outcome is Outcome.CHANGED else []
+
+
+@dataclass
+class Found:
+    """Differences so far; shards add to it from threads of their own."""
+
+    differences: list[Difference] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, event: TaskEvent, result: object) -> None:
+        """Add what one task found; as `converge` calls its ``on_result``."""
+        with self._lock:
+            self.differences += differences(event, result)
 
 
 def _told(entries: Sequence[object]) -> Iterator[_Told]:

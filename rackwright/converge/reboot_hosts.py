@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.errors import Failure, Incomplete, SubjectFailed
+from rackwright.inventory.model import SlurmDuty
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from rackwright.inventory.model import Inventory
 
 NOTES = "/run/rackwright/reboot"
 """Roles write there why their host waits; a reboot empties it."""
@@ -153,3 +156,16 @@ class SshSlurm:
             hint = "see that slurmctld runs; nothing was rebooted without its word"
             raise SubjectFailed([Failure(host, "RBT002", cause, hint)])
         return said
+
+
+def controllers(inventory: Inventory) -> dict[str, str]:
+    """Compute node → the controller of its Slurm."""
+    serving: dict[str, str] = {}
+    for name, host in sorted(inventory.hosts.items()):
+        if host.slurm and SlurmDuty.CONTROLLER in host.slurm.duties:
+            serving.setdefault(host.slurm.scheduler, name)
+    return {
+        name: serving[host.slurm.scheduler]
+        for name, host in inventory.hosts.items()
+        if host.slurm and SlurmDuty.NODE in host.slurm.duties and host.slurm.scheduler in serving
+    }

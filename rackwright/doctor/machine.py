@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lack import Lack
-from rackwright.provision.keys import LOGIN_KEY, public_half
+from rackwright.paths import LOGIN_KEY
+from rackwright.provision.keys import public_half
 from rackwright.provision.places import engine
 
 if TYPE_CHECKING:

@@ -21,12 +21,13 @@ from cryptography.hazmat.primitives.serialization import (
 
 from rackwright import canonical
 from rackwright.errors import EnvironmentUnfit
+from rackwright.paths import LOGIN_KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PASSPHRASE, LOGIN_KEY, BURST_KEY = "passphrase", "ssh_ed25519", "burst_ed25519"
-"""Names in the cluster's secrets folder; the public half of the key has ``.pub`` behind it."""
+PASSPHRASE, BURST_KEY = "passphrase", "burst_ed25519"
+"""Names in the cluster's secrets folder, beside `paths.LOGIN_KEY`."""
 _PASSPHRASE_BYTES = 32
 _FILE, _FOLDER = 0o600, 0o700
 

@@ -13,15 +13,18 @@ So a cluster of any size has one hosts file, not one a host.
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwright import canonical
 from rackwright.render.templates import render
 from rackwright.spec.fabrics import Ethernet
 from rackwright.spec.sites import MANAGEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from rackwright.plan.model import Asset, LoginPlan, NetworkPlan, OnpremSitePlan, Plan, Slot
 
@@ -59,6 +62,21 @@ def seeds(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[SeedFile]:
             shared = {"etc/hosts": hosts, **login_files(site.access, authorized_keys)}
             yield from _below(site_folder(name), shared)
             yield from _slots(plan, name, site)
+
+
+def write(plan: Plan, folder: Path, authorized_keys: Sequence[str]) -> None:
+    """Write every seed below a folder, and take away those of slots that are gone.
+
+    Raises:
+        OSError: a file could not be written whole; it is then the old one.
+    """
+    there = {seed.path: seed.content for seed in seeds(plan, authorized_keys)}
+    for path, content in there.items():
+        canonical.write_atomic(folder / path, content)
+    tops = {path.partition("/")[0] for path in there}
+    for gone in folder.iterdir() if folder.is_dir() else ():
+        if gone.name not in tops:
+            shutil.rmtree(gone)
 
 
 def _slots(plan: Plan, site_name: str, site: OnpremSitePlan) -> Iterator[SeedFile]:

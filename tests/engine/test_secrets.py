@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from rackwright.provision.keys import LOGIN_KEY, PASSPHRASE, login_public_key
+from rackwright.paths import LOGIN_KEY
+from rackwright.provision.keys import PASSPHRASE, login_public_key
 from tests.doubles import canary
 from tests.doubles.ec2 import served
 from tests.doubles.redfish import Fault

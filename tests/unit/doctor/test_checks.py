@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright import paths
 from rackwright.converge.lock import LOCK
 from rackwright.doctor import machine, sites
 from rackwright.doctor.checks import CHECKS
@@ -107,7 +108,7 @@ def _open_key(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
 
 
 def _spoiled_key(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
-    (site.state / "secrets" / keys.LOGIN_KEY).write_text("no key")
+    (site.state / "secrets" / paths.LOGIN_KEY).write_text("no key")
     return ground
 
 

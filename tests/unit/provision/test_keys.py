@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.provision.keys import LOGIN_KEY, PASSPHRASE, login_public_key, passphrase_file
+from rackwright.paths import LOGIN_KEY
+from rackwright.provision.keys import PASSPHRASE, login_public_key, passphrase_file
 
 if TYPE_CHECKING:
     from pathlib import Path
