@@ -113,20 +113,9 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
     spec, cabling = loaded.spec, cabled.plans()
     sites = site_plans(spec, seating.halls)
     pools = _pools(loaded, catalogue, nodes, seating, lock=lock)
-    stacks = StacksPlan(
-        onprem=onprem_stacks(sites, pools),
-        aws_network=network_stacks(spec, pools),
-        aws_access=access_stacks(spec, pools),
-        aws_compute=compute_stacks(spec, pools),
-    )
+    stacks = _stacks(spec, sites, pools)
     return Plan(
-        origin=Origin(
-            spec_sha256=loaded.spec_sha256,
-            assets_sha256=loaded.assets_sha256,
-            lock_sha256=lock.sha256,
-            catalogue_sha256=lock.catalogue_sha256,
-            package=__version__,
-        ),
+        origin=_origin(loaded, lock),
         cluster=Identity(name=spec.cluster.name, domain=spec.cluster.domain),
         backend=spec.state.backend,
         secrets=spec.state.secrets,
@@ -145,6 +134,25 @@ def _plan(  # noqa: PLR0913 (all that was decided comes together here)
         not_planned=not_planned(spec, pools, catalogue, cabling),
         not_provisionable=not_provisionable(spec, pools),
         undelivered=_undelivered(sites, pools),
+    )
+
+
+def _origin(loaded: LoadedSpec, lock: Lock) -> Origin:
+    return Origin(
+        spec_sha256=loaded.spec_sha256,
+        assets_sha256=loaded.assets_sha256,
+        lock_sha256=lock.sha256,
+        catalogue_sha256=lock.catalogue_sha256,
+        package=__version__,
+    )
+
+
+def _stacks(spec: ClusterSpec, sites: Mapping[str, SitePlan], pools: Mapping[str, PoolPlan]) -> StacksPlan:
+    return StacksPlan(
+        onprem=onprem_stacks(sites, pools),
+        aws_network=network_stacks(spec, pools),
+        aws_access=access_stacks(spec, pools),
+        aws_compute=compute_stacks(spec, pools),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import stat
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -32,33 +31,38 @@ def read_text(path: Path, kind: str) -> str:
 def _read_bytes(path: Path, kind: str) -> bytes:
     limit = LARGEST_MIB * 2**20
     try:
-        if stat.S_ISDIR(path.stat().st_mode):
-            raise SpecUnreadable(
-                "a directory, not a file",
-                where=Place(path),
-                got="a directory",
-                expected=kind,
-                hint=_name_one(path, "it holds"),
-            )
         with path.open("rb") as file:
             raw = file.read(limit + 1)
-    except FileNotFoundError:
-        raise SpecUnreadable(
-            "no such file", where=Place(path), got="nothing there", expected=kind, hint=_nearest(path)
-        ) from None
     except OSError as error:
-        raise SpecUnreadable(
-            "the file cannot be read",
-            where=Place(path),
-            got=error.strerror or type(error).__name__,
-            expected=f"{kind} that you may read",
-            hint=f"see `ls -l {quote(str(path))}`",
-        ) from None
+        raise _unopened(path, kind, error) from None
     if len(raw) > limit:
         raise SpecUnreadable(
             "the file is too large", where=Place(path), got=f"more than {LARGEST_MIB} MiB", expected=kind
         )
     return raw
+
+
+def _unopened(path: Path, kind: str, error: OSError) -> SpecUnreadable:
+    """What is there instead of a file that can be read."""
+    if isinstance(error, FileNotFoundError):
+        return SpecUnreadable(
+            "no such file", where=Place(path), got="nothing there", expected=kind, hint=_nearest(path)
+        )
+    if isinstance(error, IsADirectoryError):
+        return SpecUnreadable(
+            "a directory, not a file",
+            where=Place(path),
+            got="a directory",
+            expected=kind,
+            hint=_name_one(path, "it holds"),
+        )
+    return SpecUnreadable(
+        "the file cannot be read",
+        where=Place(path),
+        got=error.strerror or type(error).__name__,
+        expected=f"{kind} that you may read",
+        hint=f"see `ls -l {quote(str(path))}`",
+    )
 
 
 def _decode(path: Path, raw: bytes) -> str:
