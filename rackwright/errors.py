@@ -151,13 +151,18 @@ class Failure:
 
 
 class SubjectFailed(RackwrightError):
-    """Hosts, pools or stacks that were not brought to the wanted state."""
+    """Hosts, pools or stacks that were not brought to the wanted state.
+
+    Args:
+        failures: each with its cause.
+        saying: what has become of them all, where it is something else.
+    """
 
     default_code = "UP002"
 
-    def __init__(self, failures: Sequence[Failure]) -> None:
+    def __init__(self, failures: Sequence[Failure], saying: str = "not brought to the wanted state") -> None:
         names = ", ".join(failure.subject for failure in failures)
-        super().__init__(f"not brought to the wanted state: {names}")
+        super().__init__(f"{saying}: {names}")
         self.failures = tuple(failures)
 
 

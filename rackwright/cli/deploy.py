@@ -163,10 +163,11 @@ def _told(operation: Operation, reports: Sequence[Report], console: Console) -> 
     """Name every subject that failed; a preview has only failed to see, or seen another machine."""
     failures = [failure for report in reports for failure in report.failures]
     codes = [INCOMPLETE if report.not_run else GOOD for report in reports]
-    if failures:
-        code = console.error(SubjectFailed(failures))
-        foreseen = (BAD if failure.code in ANOTHER_MACHINE else INCOMPLETE for failure in failures)
-        codes += foreseen if operation is Operation.PREVIEW else [code]
+    if failures and operation is Operation.PREVIEW:
+        console.error(SubjectFailed(failures, "`up` would fail on"))
+        codes += [BAD if failure.code in ANOTHER_MACHINE else INCOMPLETE for failure in failures]
+    elif failures:
+        codes.append(console.error(SubjectFailed(failures)))
     return worst(codes)
 
 

@@ -171,7 +171,8 @@ def test_controllers_that_cannot_be_used_are_named_and_stop_nobody(make_site: Ca
         assert f"{slot}: error {code}: BMC 127.77.0." in done.stderr
     well = [slot for slot in site.hall.bmcs if slot not in told]
     assert {slot: site.hall.asked("On")[slot] for slot in well} == dict.fromkeys(well, 1)
-    assert site.stack("preview", code=3)["failures"]
+    assert done.stderr.splitlines()[-1] == f"not brought to the wanted state: {', '.join(told)}"
+    assert site.run("preview", code=3).stderr.splitlines()[-1] == f"`up` would fail on: {', '.join(told)}"
     for bmc in site.hall.bmcs.values():
         bmc.fault, bmc.password = None, "secret"
     assert {change["slot"] for change in site.stack("up", "--yes")["changes"]} == set(told)
