@@ -1,4 +1,4 @@
-"""Where rackwright keeps things: one function per place of design §6.
+"""Where rackwright keeps things: one function per place of docs/architecture.md.
 
 The environment is read here and nowhere deeper.
 """

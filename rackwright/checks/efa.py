@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rackwright.spec.pools import FabricUse, Pool
 
 _ONE = NetworkCard(interfaces=1, carries=(InterfaceType.INTERFACE,))
-_EFA = "EC2 User Guide, EFA: supported instance types; facts/aws.md §3.1"
+_EFA = "EC2 User Guide, EFA: supported instance types"
 
 
 def _efa_uses(subject: SpecSubject, pool_name: str, pool: Pool) -> Iterator[tuple[SpecPath, FabricUse]]:
@@ -88,7 +88,7 @@ def efa_interfaces_are_there(subject: SpecSubject) -> Iterator[Breach]:
 @plan_rule(
     "EFA004",
     remedy="plan again; a plan made with another catalogue has interfaces that these cards do not take",
-    source="EC2 API, RunInstances; facts/aws.md §3.2; github.com/eksctl-io/eksctl/issues/7520",
+    source="EC2 API, RunInstances; github.com/eksctl-io/eksctl/issues/7520",
 )
 def device_indexes_fit_their_cards(subject: PlanSubject) -> Iterator[Breach]:
     """Each interface is on a card of its node's type, at a device index below the card's limit, once."""
@@ -113,7 +113,7 @@ def device_indexes_fit_their_cards(subject: PlanSubject) -> Iterator[Breach]:
 @plan_rule(
     "EFA005",
     remedy="keep card 0, device 0 as an interface with an IP address, and put EFA beside it",
-    source="EC2 User Guide, create and attach an EFA; facts/aws.md §3.2",
+    source="EC2 User Guide, create and attach an EFA",
 )
 def the_first_interface_has_an_address(subject: PlanSubject) -> Iterator[Breach]:
     """Card 0, device 0 of every node is an interface with an IP address, never efa-only."""
@@ -131,7 +131,7 @@ def the_first_interface_has_an_address(subject: PlanSubject) -> Iterator[Breach]
 @rule(
     "EFA006",
     remedy="give each zone an EFA fabric of its own; jobs do not span them",
-    source="EC2 User Guide, EFA limitations; facts/aws.md §3.3",
+    source="EC2 User Guide, EFA limitations",
 )
 def efa_stays_in_one_zone(subject: SpecSubject) -> Iterator[Breach]:
     """All pools on an EFA fabric stand in one availability zone: EFA traffic never leaves it."""
@@ -154,7 +154,7 @@ def efa_stays_in_one_zone(subject: SpecSubject) -> Iterator[Breach]:
 @rule(
     "EFA007",
     remedy="take all but one away; a node's interfaces are laid out once",
-    source="EC2 API, RunInstances: one list of network interfaces; facts/aws.md §3.2",
+    source="EC2 API, RunInstances: one list of network interfaces",
 )
 def a_pool_is_on_one_efa_fabric(subject: SpecSubject) -> Iterator[Breach]:
     """A pool is on one EFA fabric at most."""
@@ -194,7 +194,7 @@ def the_group_of_efa_nodes_lets_itself_in_and_out(subject: PlanSubject) -> Itera
 @plan_rule(
     "EFA009",
     remedy="take the addresses away; nodes reach the internet by NAT, and a link or bastion reaches them",
-    source="EC2 API, RunInstances: AssociatePublicIpAddress; facts/aws.md §4, 7",
+    source="EC2 API, RunInstances: AssociatePublicIpAddress",
 )
 def several_interfaces_have_no_public_address(subject: PlanSubject) -> Iterator[Breach]:
     """Nodes with several interfaces are in a subnet that gives no public address: EC2 refuses it."""
@@ -213,7 +213,7 @@ def several_interfaces_have_no_public_address(subject: PlanSubject) -> Iterator[
 @plan_rule(
     "CAP003",
     remedy="plan again; the block has its place already, and a group it was not made in leaves it unused",
-    source="EC2 User Guide, Capacity Blocks for ML: launch; facts/aws.md §3.3",
+    source="EC2 User Guide, Capacity Blocks for ML: launch",
 )
 def a_capacity_block_has_no_placement_group(subject: PlanSubject) -> Iterator[Breach]:
     """A pool in a capacity block is launched without a placement group."""

@@ -93,7 +93,7 @@ def links_join_two_sites(subject: SpecSubject) -> Iterator[Breach]:
     "LINK002",
     level=Level.WARNING,
     remedy="lower the link's mtu; hosts behind it would send packets that their own network drops",
-    source="EC2 User Guide, network MTU; facts/aws.md §3.3",
+    source="EC2 User Guide, network MTU",
 )
 def links_carry_no_more_than_their_ends(subject: SpecSubject) -> Iterator[Breach]:
     """A link's MTU is no larger than the largest of the networks at each end."""
@@ -121,7 +121,7 @@ def _largest_mtu(spec: ClusterSpec, name: str) -> int | None:
     "LINK003",
     level=Level.WARNING,
     remedy=f"lower the link's mtu to {VPN_MTU}, or to 1400 where the tunnel's algorithms are not known",
-    source="AWS Site-to-Site VPN User Guide, best practices: MTU and MSS; facts/aws.md",
+    source="AWS Site-to-Site VPN User Guide, best practices: MTU and MSS",
 )
 def vpn_links_fit_their_tunnel(subject: SpecSubject) -> Iterator[Breach]:
     """A VPN to AWS carries packets of at most 1446 bytes."""

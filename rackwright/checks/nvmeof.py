@@ -50,7 +50,12 @@ def _namespaces(spec: ClusterSpec) -> Iterator[_Space]:
             yield _Space(at / "namespaces" / name, subsystem, namespace)
 
 
-@rule("NVME001", remedy="add its subsystems", source="design §3", level=Level.WARNING)
+@rule(
+    "NVME001",
+    remedy="add its subsystems",
+    source="a storage without subsystems is planned as nothing",
+    level=Level.WARNING,
+)
 def nvmeof_serves_something(subject: SpecSubject) -> Iterator[Breach]:
     """NVMe-oF storage has subsystems."""
     for at, storage in _storages(subject.spec):
@@ -70,7 +75,7 @@ def _slots(spec: ClusterSpec, pools: list[str]) -> list[str]:
     ]
 
 
-@rule("NVME002", remedy="name a slot of these pools", source="design §4: slots are identity")
+@rule("NVME002", remedy="name a slot of these pools", source="docs/decisions/0003: slots are identity")
 def nvmeof_names_slots_of_its_pools(subject: SpecSubject) -> Iterator[Breach]:
     """A subsystem's target is a slot of the storage's targets, and its hosts are slots of its hosts."""
     for at, storage, subsystem in _subsystems(subject.spec):
@@ -146,7 +151,9 @@ def file_systems_have_one_host(subject: SpecSubject) -> Iterator[Breach]:
             )
 
 
-@rule("NVME006", remedy="name a network of the site, or a fabric", source="facts/fabric.md §5.3")
+@rule(
+    "NVME006", remedy="name a network of the site, or a fabric", source="Linux, nvme target: traddr of a port"
+)
 def nvmeof_networks_are_there(subject: SpecSubject) -> Iterator[Breach]:
     """A network of NVMe-oF storage is one of its site or a fabric."""
     for at, storage in _storages(subject.spec):

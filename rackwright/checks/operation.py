@@ -41,7 +41,7 @@ def big_clusters_share_their_state(subject: SpecSubject) -> Iterator[Breach]:
 @plan_rule(
     "POWER001",
     remedy="fewer nodes, or a larger feed",
-    source="facts/fabric.md §6: IT power times PUE is what the feed delivers",
+    source="ISO/IEC 30134-2: IT power times PUE is what the feed delivers",
 )
 def a_hall_draws_what_its_feed_delivers(subject: PlanSubject) -> Iterator[Breach]:
     """The nodes of a hall, times its PUE, draw no more than its feed delivers."""
@@ -64,7 +64,7 @@ def a_hall_draws_what_its_feed_delivers(subject: PlanSubject) -> Iterator[Breach
     "ASSET006",
     level=Level.WARNING,
     remedy="nothing, until they are delivered; then add their rows to the pool's asset file",
-    source="design §5: identity is matched before anything is touched",
+    source="docs/decisions/0002: identity is matched before anything is touched",
 )
 def slots_have_machines(subject: PlanSubject) -> Iterator[Breach]:
     """Every on-prem slot has a row in its pool's asset file."""

@@ -102,7 +102,7 @@ def capacity_is_bought_in_the_cloud(subject: SpecSubject) -> Iterator[Breach]:
     "CAP002",
     level=Level.WARNING,
     remedy="count all of them as static: they are paid for in advance, used or not",
-    source="aws-parallelcluster, ComputeResourceSizeValidator: min = max > 0; facts/aws.md §2",
+    source="aws-parallelcluster, ComputeResourceSizeValidator: min = max > 0",
 )
 def a_capacity_block_is_filled(subject: SpecSubject) -> Iterator[Breach]:
     """A pool in a capacity block fills it from the start: a slot left for later is paid for and empty."""

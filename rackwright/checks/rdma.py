@@ -47,7 +47,7 @@ def pci_addresses_are_one_a_rail(subject: SpecSubject) -> Iterator[Breach]:
 @rule(
     "RDMA003",
     remedy="give both one mark",
-    source="facts/fabric.md §4: a mark that switches do not know is dropped",
+    source="IEEE 802.1Qbb: only packets of a priority that is paused are never dropped",
 )
 def hosts_and_switches_mark_alike(subject: SpecSubject) -> Iterator[Breach]:
     """RDMA packets carry the mark that the fabric's switches sort by."""

@@ -26,7 +26,9 @@ class _Use(NamedTuple):
     known: Collection[str]
 
 
-@rule("REF002", remedy="define it, or use another name", source="design §3: maps are keyed by name")
+@rule(
+    "REF002", remedy="define it, or use another name", source="parts of a spec find one another by name alone"
+)
 def used_names_are_defined(subject: SpecSubject) -> Iterator[Breach]:
     """Every name that is used is defined."""
     for use in _uses(subject):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rackwright.checks.registry import SpecSubject
     from rackwright.spec.cluster import ClusterSpec
 
-_FSX = "FSx for Lustre User Guide, storage capacity; facts/fabric.md §5.2"
+_FSX = "FSx for Lustre User Guide, storage capacity"
 FSX_FIRST_GIB = 1200
 FSX_STEP_GIB = 2400
 FSX_EFA_STEP_GIB = {125: 38_400, 250: 19_200, 500: 9_600, 1000: 4_800}

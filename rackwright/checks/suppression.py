@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rackwright.spec.cluster import Suppression
 
-_SOURCE = "design §3: a rule is suppressed by code, path, reason and end date"
+_SOURCE = "docs/writing-a-spec.md: a rule is suppressed by code, path, reason and end date"
 UNKNOWN = Rule(
     "SUP001",
     Level.ERROR,

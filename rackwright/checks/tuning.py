@@ -108,7 +108,7 @@ def passthrough_needs_an_iommu(subject: SpecSubject) -> Iterator[Breach]:
 @rule(
     "TUNE003",
     remedy="keep one; `without` takes the platform's away",
-    source=f"{_PARAMETERS}; sysctls are set after the command line and win (facts/lab.md §6)",
+    source=f"{_PARAMETERS}; sysctls are set after the command line and win (seen in a guest)",
 )
 def nothing_is_set_in_two_ways(subject: SpecSubject) -> Iterator[Breach]:
     """A property of the kernel is set in one way."""

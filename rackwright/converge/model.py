@@ -30,7 +30,7 @@ class Status(StrEnum):
 
     @property
     def exit_code(self) -> int:
-        """What one such host makes of the answer (design §12)."""
+        """What one such host makes of the answer (docs/architecture.md, exit codes)."""
         return _EXIT_CODES[self]
 
 

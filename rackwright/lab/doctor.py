@@ -44,7 +44,7 @@ _PACKAGES = {
 """Program → its package in Debian and Ubuntu."""
 _SYSTEMD = Path("usr/lib/systemd/systemd")
 _HOST_MIB, _REST_MIB = 200, 500
-"""A booted host with its BMC and supervisor, and all else (facts/lab.md §1)."""
+"""A booted host with its BMC and supervisor, and all else (measured)."""
 _KIB_PER_MIB = 1024
 _NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--time", "--fork", "true")
 _OVERLAY = """

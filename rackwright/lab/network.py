@@ -26,7 +26,7 @@ SUBNET = "subnet"
 LEG_INSIDE = "leg"
 """The router's end of the leg."""
 _BURST_KB, _LATENCY = 64, "1s"
-"""facts/lab.md §3."""
+"""Of tbf: with them a line of 100 Mbit/s carried 90 to 101 between two hosts."""
 _KB_PER_MBIT = 0.5
 """A queue must hold what its rate sends between two timer ticks, 4 ms at 250 Hz."""
 

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 MODULE = "rackwright.lab.supervisor"
 READY, ALREADY_ON = "ready", "already on"
 POST_S = 2.0
-"""facts/lab.md §1: a boot must be later than its request by more than Slurm's rounding."""
+"""A boot must be later than its request by more than Slurm's rounding."""
 REBOOT = 133
-"""What systemd-nspawn exits with when the host asks for a reboot (facts/lab.md §1)."""
+"""What systemd-nspawn exits with when the host asks for a reboot."""
 FSCK_REPAIRED = 1
 _OWN_NET_SETTINGS = {"SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network"}
 """Sysctls of its network namespace are the host's to set."""
@@ -248,7 +248,7 @@ def _network_boot(machine: Machine, console: int) -> None:
 def command_line(machine: Machine) -> list[str]:
     """The host, in process ids, time and mounts of its own, tied to the life of this process.
 
-    Its uptime begins at 0: a time namespace moves its boot time (facts/lab.md §1).
+    Its uptime begins at 0: a time namespace moves its boot time, or Slurm would believe no reboot.
     """
     uptime_s = int(Path("/proc/uptime").read_text().split(".")[0])
     return [

@@ -36,7 +36,7 @@ EVERY_PROTOCOL = "-1"
 
 
 class GroupRule(Model):
-    """What the security group of the nodes lets through; none of them is inline (facts/aws.md §4, 10)."""
+    """What the security group of the nodes lets through; none of them is inline (pulumi-aws#2947)."""
 
     direction: Literal["in", "out"]
     protocol: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rackwright.spec.pools import FabricUse
     from rackwright.spec.sites import Site
 
-_NEVER_ZERO = "a figure that no source states is not taken for 0 (design §4)"
+_NEVER_ZERO = "a figure that no source states is not taken for 0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _with_efa(at: SpecPath, fabric: Efa, use: FabricUse, platform: Platform) -> 
             got=misfit.got,
             expected=misfit.expected,
             hint=misfit.hint,
-            source="EC2 User Guide, EFA on accelerated instance types; facts/aws.md §3.2",
+            source="EC2 User Guide, EFA on accelerated instance types",
         )
 
 

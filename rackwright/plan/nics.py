@@ -4,8 +4,7 @@ Nothing is counted or guessed: which cards there are, what each carries and how 
 takes is the catalogue's. EC2 refuses a device index that is not below the card's limit, a first
 interface that is efa-only, and a second EFA interface on a card.
 
-Source: EC2 User Guide, maximize network bandwidth on instances with multiple network cards;
-facts/aws.md §3.1 and §3.2.
+Source: EC2 User Guide, maximize network bandwidth on instances with multiple network cards.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _NQN = "nqn.2014-08.org.nvmexpress:uuid:"
 RECONNECT_S = 10
 """Kernel default of ``reconnect_delay``."""
 LOSS_TIMEOUT_S = {"data": -1, "scratch": 600}
-"""Data: never, for a file system that lost its device is read-only (facts/fabric.md §5.3). Scratch: the
+"""Data: never, for a file system that lost its device is read-only (nvme-cli#2073). Scratch: the
 kernel's default of ``ctrl_loss_tmo``."""
 _PORT_IDS = 65535
 """nvmet's port ids are 16 bits, from 1."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from rackwright.spec.sites import Site
 
 NO_SWITCHES: Mapping[str, Sequence[Standing]] = MappingProxyType({})
-_IDENTITY = "a slot's rack, addresses and cables are its identity (design §4)"
+_IDENTITY = "a slot's rack, addresses and cables are its identity (docs/decisions/0003)"
 _VPC_MOST = 5 * (1 << 16)
 """Addresses of five /16, the most a VPC has (EC2 quotas)."""
 

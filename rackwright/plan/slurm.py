@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OURS = frozenset({Role.SLURM_CONTROLLER, Role.SLURMDBD, Role.LOGIN})
 """Roles whose hosts run something of the Slurm of their site."""
-_ONE_RELEASE = "design §4: one Slurm release over all sites of a scheduler"
+_ONE_RELEASE = "slurm.conf(5): one file for all hosts, whose keys are those of a release"
 _ONE_FILE = "slurm.conf(5): ProctrackType, TaskPlugin and cgroup.conf hold for all nodes of a slurm.conf"
 
 

@@ -28,7 +28,7 @@ SHORT_BLOCKS_FROM = (25, 5)
 """Release from which a block may have fewer nodes than the base size."""
 MOST_DOUBLINGS = 15
 """Of the base size, as often as Slurm has levels (src/plugins/topology/block/block_record.c)."""
-_FATAL = "topology.conf(5), block; slurmctld ends with it (facts/lab.md §2)"
+_FATAL = "topology.conf(5), block; slurmctld 24.11 ends with it"
 
 
 def unit_size(spec: ClusterSpec, platform: Platform, pool: PoolPlan) -> int:
@@ -47,7 +47,7 @@ def roots(spec: ClusterSpec, pools: Mapping[str, PoolPlan]) -> dict[str, str]:
     """Pool → the switch above its units: one for each site, or for each fabric where a site has several.
 
     Two fabrics of a hall have no cable in common, so a switch above both would tell of links that do not
-    exist (facts/fabric.md §3.2).
+    exist (nebius/soperator#2585).
 
     Args:
         spec: the cluster.

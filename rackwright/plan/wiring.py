@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SMALLEST = 27
 """Prefix length of the smallest network that holds a slot beside the 16 reserved addresses."""
-_IDENTITY = "addresses of a slot are its identity (design §4)"
+_IDENTITY = "addresses of a slot are its identity (docs/decisions/0003)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ _OFFLINE = {
     "PULUMI_ERROR_OUTPUT_STRING": "true",
     "PULUMI_CONTINUE_ON_ERROR": "true",
 }
-"""Nothing is asked of the network (facts/pulumi-and-style.md A1), and no failing host set stops another."""
+"""Nothing is asked of the network, and no failing host set stops another."""
 
 
 def engine() -> Path:

@@ -87,11 +87,11 @@ _ORDER = (
     _Project("onprem", "onprem"),
     _Project(COMPUTE, "aws_compute", inputs=("aws-network", "aws-access")),
 )
-"""Design §5, less the projects that this release does not have."""
+"""In the order in which stacks are brought up: each behind those whose outputs it reads."""
 
 
 def stacks(plan: Plan) -> list[StackName]:
-    """All stacks of a plan that can be built, in the order of design §5."""
+    """All stacks of a plan that can be built, in the order in which they are brought up."""
     name = plan.cluster.name
     return [
         StackName(project.name, site, f"{name}-{site}", project.inputs)

@@ -1,6 +1,6 @@
 """A topology.conf in, refused where slurmctld would end with it or place jobs wrong.
 
-Slurm has no dry run: it says what is wrong when it is started, and ends (facts/fabric.md §3.1, §3.2).
+Slurm has no dry run: it says what is wrong when it is started, and ends.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from rackwright.spec.base import Cidr, Model, Mtu, Name, forbidden, form, replac
 from rackwright.spec.rdma import Rdma
 
 _SWITCHES = "switches are configured one by one, by who runs them"
-_CABLES = "cables are pulled by it (facts/fabric.md §2.1)"
+_CABLES = "cables are pulled by it (docs/decisions/0006)"
 
 
 class Attach(StrEnum):
@@ -148,7 +148,9 @@ class Ethernet(Model):
     ]
     """Link rate: ``100m`` is 100 Mb/s, ``200g`` is 200 Gb/s."""
     topology: Annotated[Topology, replace(_CABLES)]
-    cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (design §4)")] = None
+    cidr: Annotated[Cidr | None, forbidden("addresses of a slot are its identity (docs/decisions/0003)")] = (
+        None
+    )
     """Split into one network of equal size for each rail; unset means no addresses are planned."""
     mtu: Annotated[Mtu, rolling("set on the hosts' interfaces")] = 9000
     rdma: Annotated[
@@ -163,9 +165,9 @@ class Efa(Model):
     """Elastic Fabric Adapter: AWS runs the network, the NIC plan is the platform's."""
 
     kind: Annotated[Literal["efa"], forbidden("another fabric")]
-    scheme: Annotated[
-        Literal["recommended", "efa", "ena-max"], replace("facts/aws.md §3.2: fixed at launch")
-    ] = "recommended"
+    scheme: Annotated[Literal["recommended", "efa", "ena-max"], replace("EC2 API: RunInstances fixes it")] = (
+        "recommended"
+    )
 
 
 Fabric = Annotated[InfiniBand | Ethernet | Efa, Field(discriminator="kind")]

@@ -13,8 +13,8 @@ from rackwright.spec.references import FileReference
 from rackwright.spec.tuning import Tuning
 
 _IMAGE = "nodes of an image are reinstalled or relaunched a few at a time, drained first"
-_SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
-_CAPACITY = "facts/aws.md §3.3: fixed by RunInstances; the next launch follows"
+_SLOT = "a slot's rack, addresses and cables are its identity (docs/decisions/0003)"
+_CAPACITY = "EC2 API: RunInstances fixes it; the next launch follows"
 _RESERVATION = r"^cr-[0-9a-f]{17}$"
 
 
@@ -25,7 +25,7 @@ class Image(Model):
     ami: Annotated[
         str | None, form(r"^ami-[0-9a-f]{8,17}$", "an image id: `ami-0123456789abcdef0`"), rolling(_IMAGE)
     ] = None
-    """Pinned: a moving lookup stops fleets (facts/pulumi-and-style.md A4)."""
+    """Pinned: a moving lookup stops fleets."""
     kernel: Annotated[str | None, rolling(_IMAGE)] = None
     driver: Annotated[str | None, rolling(_IMAGE)] = None
     ofed: Annotated[str | None, rolling(_IMAGE)] = None

@@ -9,7 +9,7 @@ from pydantic import Field
 from rackwright.spec.base import Model, Name, forbidden, form, in_place, replace
 from rackwright.spec.storage import MountPoint
 
-_SLURM = "scontrol reconfigure (facts/lab.md §2)"
+_SLURM = "scontrol reconfigure (scontrol(1))"
 _TOPOLOGY = "slurmctld is started again: jobs go on (topology.conf(5))"
 _LOGINS = "sshd reads it anew; who is logged in stays (sshd_config(5), pam_slurm_adopt)"
 _ACCOUNTING = "sacctmgr modify: jobs that wait follow at once"

@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, Tag
 from rackwright.spec.base import Cidr, Model, Mtu, Name, Port, forbidden, form, in_place, replace, rolling
 from rackwright.spec.references import FileReference, SecretReference
 
-_SLOT = "a slot's rack, addresses and cables are its identity (design §4)"
+_SLOT = "a slot's rack, addresses and cables are its identity (docs/decisions/0003)"
 _READ = "read by rackwright at run time, no node holds it"
 _VPC = "EC2 API: CreateVpc and CreateSubnet fix it at creation"
 _POWER = "bounds the plan; running nodes do not see it"

@@ -12,7 +12,7 @@ from rackwright.spec.nvmeof import MountPoint as MountPoint  # noqa: PLC0414 (ot
 from rackwright.spec.nvmeof import NvmeOverFabrics as NvmeOverFabrics  # noqa: PLC0414 (one of the kinds of storage)
 
 _DATA = "it would lose the data; make a second file system and copy"
-_FSX = "facts/fabric.md §5.2: creation only"
+_FSX = "FSx API: CreateFileSystem, and no later call"
 _MOUNT = "hosts mount it anew, drained first"
 
 

@@ -1,7 +1,7 @@
 """Instances and interfaces as EC2 has them: pending until they answer, every interface with its place.
 
 moto 5.2 starts instances as running, keys interfaces by device index alone (32 EFAs become 2), and
-loses their type (facts/pulumi-and-style.md A3).
+loses their type.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The same token with the same parameters answers with the same instances; with others it is an error;
 once an instance of it is gone it is IdempotentInstanceTerminated. A token holds for a zone: in another
-zone it launches again (facts/aws.md §6).
+zone it launches again (EC2 API, ensuring idempotency).
 """
 
 from __future__ import annotations

