@@ -76,6 +76,16 @@ def converge(cluster: str) -> Path:
     return state(cluster) / "converge"
 
 
+def fabric(cluster: str) -> Path:
+    """What `fabric prove` has run: configuration, network and logs."""
+    return state(cluster) / "fabric"
+
+
+def subnets(cluster: str) -> Path:
+    """Dumps of real InfiniBand networks, as `fabric prove --keep` took them."""
+    return state(cluster) / "subnets"
+
+
 def run(cluster: str) -> Path:
     """Sockets and process ids of one lab, gone after a reboot."""
     return Path(os.environ.get("RACKWRIGHT_RUN", "/run/rackwright")) / cluster

@@ -73,7 +73,7 @@ def prove_command(  # noqa: PLR0913 (one argument an option)
     cluster.refuse_stale()
     if keep and observed is None:
         raise _nothing_to_keep()
-    folder = out or paths.state(cluster.plan.cluster.name) / "fabric"
+    folder = out or paths.fabric(cluster.plan.cluster.name)
     proofs: list[tuple[str, Proof]] = []
     for name, number in _asked(cluster.plan, fabric, observed, plane):
         console.message(f"{name}, plane {number}: opensm on ibsim")

@@ -128,6 +128,34 @@ def _proven(test: str, level: str) -> bool:
     return bool(PROOF.search(test)) or (test.startswith(("none", "read from")) and level in UNSHOWN)
 
 
+def _linked(page: Path) -> set[Path]:
+    """Pages that can be reached from one by links."""
+    reached, waiting = {page}, [page]
+    while waiting:
+        here = waiting.pop()
+        ends = {(here.parent / link).resolve() for link in LINK.findall(here.read_text())}
+        waiting += ends & set(PAGES) - reached
+        reached |= ends
+    return reached
+
+
+def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
+    reached = _linked(REPOSITORY / "README.md")
+    pages = {page for page in PAGES if "docs" in page.relative_to(REPOSITORY).parts[:1]}
+    decisions = {page for page in pages if page.parent.name == "decisions"}
+    assert REPOSITORY / "docs" / "decisions" in reached
+    assert sorted(pages - decisions - reached) == []
+
+
+def test_every_module_of_tests_on_real_parts_has_a_row() -> None:
+    page = (REPOSITORY / "docs" / "proof.md").read_text()
+    ground = ("browser", "engine", "fabric", "golden", "hosts", "kernel", "properties", "roles")
+    modules = [path for name in ground for path in sorted((REPOSITORY / "tests" / name).glob("test_*.py"))]
+    assert len(modules) > 50
+    named = (str(path.relative_to(REPOSITORY)) for path in modules)
+    assert [name for name in named if name not in page] == []
+
+
 def test_every_row_of_the_proof_names_its_test_or_that_there_is_none() -> None:
     rows = _rows((REPOSITORY / "docs" / "proof.md").read_text())
     assert len(rows) > 100

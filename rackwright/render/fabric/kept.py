@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def file(cluster: str, subnet: str) -> Path:
     """Where the dump of a subnet is kept."""
-    return paths.state(cluster) / "subnets" / f"{subnet}.ibnetdiscover"
+    return paths.subnets(cluster) / f"{subnet}.ibnetdiscover"
 
 
 def keep(cluster: str, subnet: str, text: str) -> Path:
