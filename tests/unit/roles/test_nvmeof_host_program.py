@@ -112,6 +112,7 @@ def test_what_a_run_that_failed_left_is_still_known_as_ours(
     host.program("nvme", "echo 'No such device' >&2; exit 1")
     with pytest.raises(program.Refused, match="nvme disconnect --device nvme0: No such device"):
         applied(program, plan("b"))
+    assert program.kept()["plan"] == plan("b"), "its daemon brings nothing back meanwhile"
     host.program("nvme", "")
     assert "a by 10.0.0.1: live -> no path" in applied(program, EMPTY)["changes"]
     monkeypatch.setattr(program, "connected", dict)
