@@ -207,9 +207,8 @@ def rank(action: Action) -> int:
 
 def _of_device(device: str, events: list[Event], running: int, table: Codes) -> Asked:
     said = [_of_event(event, table) for event in events if event.boot == running]
-    for rule in table.escalation:
-        if (found := _escalated(rule, device, events, running, table)) is not None:
-            said.append(found)
+    repeated = (_escalated(rule, device, events, running, table) for rule in table.escalation)
+    said.extend(filter(None, repeated))
     most = max(said, key=lambda one: (rank(one.action), one.fatal))
     return Asked(device, most.action, any(one.fatal for one in said), most.because)
 

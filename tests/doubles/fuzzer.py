@@ -22,14 +22,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rackwright.validate.model import Completeness, Tool
+from rackwright.validate.model import Completeness
 from rackwright.validate.parsers.table import PARSERS, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from rackwright.validate.model import Parsed
+    from rackwright.validate.model import Parsed, Tool
 
 CASES = Path(__file__).parents[1] / "cases"
 SECONDS = 5.0
@@ -37,8 +37,6 @@ SECONDS = 5.0
 LONGEST = 400_000
 TIMES, LEAST = 10, 2**20
 """Memory: so many times the text and its readings as JSON, and a mebibyte that any parser may take."""
-TIMES_OF = {Tool.STRESS_NG: 60}
-"""A YAML document is nodes before it is values; it may have 256 KiB (`stress_ng`)."""
 MEASURED = 25
 """Every so manyth parse has its memory measured, and each of a long text: measuring is slow."""
 HANG_S = 120
@@ -225,7 +223,7 @@ def _parse(findings: Findings, tool: Tool, text: str, *, garbage: bool) -> Parse
     findings.faults += [(tool, fault, text) for fault in _faults(parsed, text, garbage=garbage)]
     if took > SECONDS:
         findings.faults.append((tool, f"{took:.1f} s for {len(text)} characters", text))
-    allowed = LEAST + TIMES_OF.get(tool, TIMES) * (len(text) + _size(parsed))
+    allowed = LEAST + TIMES * (len(text) + _size(parsed))
     if peak and peak[0] > allowed:
         findings.faults.append((tool, f"{peak[0]} bytes for {len(text)} characters", text))
     return parsed

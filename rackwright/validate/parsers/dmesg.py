@@ -130,8 +130,11 @@ def _all_events(flow: Flow, boots: _Boots) -> Iterator[Reading]:
     form, before, stamp = -1, 0, ""
     for block in flow.blocks():
         lines = block.splitlines()
-        if not before:
-            form = _form(lines)
+        if not before and _BEGINS.fullmatch(lines[0]):
+            lines = lines[1:]
+            before += 1
+        if form < 0 and lines:
+            form = _form(lines[0])
             boots.are_told = form == _OF_JOURNAL
         _check_stamps(form, block, lines, before)
         if any(sign in block for sign in _SIGNS):
@@ -146,9 +149,8 @@ def _all_events(flow: Flow, boots: _Boots) -> Iterator[Reading]:
         raise incomplete("a log without a line")
 
 
-def _form(lines: list[str]) -> int:
-    """Of the first line that is one of the log; what journalctl says of itself may stand before it."""
-    first = next((line for line in lines if not _BEGINS.fullmatch(line)), "")
+def _form(first: str) -> int:
+    """Of a log, by its first line."""
     return next((place for place, one in enumerate(_STAMPS) if one.match(first)), -1)
 
 
@@ -158,8 +160,7 @@ def _check_stamps(form: int, block: str, lines: list[str], before: int) -> None:
         return
     for number, line in enumerate(lines, before + 1):
         known = form >= 0 and (_STAMPS[form].match(line) or (number > 1 and _FURTHER.match(line)))
-        of_journal = form == _OF_JOURNAL and (_BOOT if number > 1 else _BEGINS).fullmatch(line)
-        if not (known or of_journal):
+        if not (known or (form == _OF_JOURNAL and number > 1 and _BOOT.fullmatch(line))):
             raise corrupt(f"line {number} has no stamp of the log's form: {line[:80]!r}")
 
 

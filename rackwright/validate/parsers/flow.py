@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from rackwright.validate.model import Parsed
 
-BLOCK = 2**20
-"""Characters that are read at once."""
+BLOCK = 2**17
+"""Characters that are read at once; of short lines a list takes twenty times their memory."""
 LONGEST_LINE = 2**20
 """Longer than a line of any log; it would have to be held as a whole."""
 

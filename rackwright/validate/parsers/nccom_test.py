@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright.validate.model import Context, Reading, Unit
-from rackwright.validate.parsers.unread import agree, corrupt, incomplete, strict
+from rackwright.validate.parsers.unread import agree, corrupt, incomplete, refuse_long, strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +50,7 @@ def parse(text: str) -> Iterator[Reading]:
     if _HEAD.search(text) is None:
         raise incomplete("no table")
     lines = [line for line in text.splitlines() if line.strip()]
+    refuse_long(lines)
     start = next((place for place, line in enumerate(lines) if line.split()[0] == _COLUMNS[0]), None)
     if start is None:
         raise incomplete("no table")

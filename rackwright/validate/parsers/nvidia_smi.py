@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Context, Reading, Unit
 from rackwright.validate.parsers.sealing import body_of
-from rackwright.validate.parsers.unread import corrupt, incomplete, not_run, strict
+from rackwright.validate.parsers.unread import corrupt, incomplete, not_run, refuse_long, strict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +89,7 @@ def parse(text: str) -> Iterator[Reading]:
 
 def _cells_of(lines: list[str]) -> Iterator[list[str]]:
     """Row by row: most of what is no table is not held."""
+    refuse_long(lines)
     try:
         yield from csv.reader(lines, skipinitialspace=True)
     except csv.Error as error:

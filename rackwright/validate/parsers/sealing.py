@@ -49,8 +49,9 @@ def body_of(text: str) -> Body:
     """
     if MARK[:3] not in text[-len(MARK) * 8 :] or MARK not in text:
         return Body(text.splitlines(), sealed=False)
-    *lines, last = text.splitlines(keepends=True)
-    found, body = SEAL.fullmatch(last), "".join(lines)
+    end = text.rfind("\n", 0, -1) + 1
+    body, last = text[:end], text[end:]
+    found = SEAL.fullmatch(last)
     if found is None or int(found[1]) != body.count("\n") or int(found[2]) != zlib.crc32(body.encode()):
         raise corrupt("its last line does not fit it: something was cut off or changed")
     return Body(body.splitlines(), sealed=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from rackwright.validate.model import Completeness, Parsed, Reading
-from rackwright.validate.parsers.core.unreadable import Unreadable
+from rackwright.validate.parsers.core.unreadable import CRUMBS, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +24,13 @@ _LONGEST_PROBLEM = 600
 """Characters of what is quoted for a reader."""
 MOST_CHARACTERS = 16 * 2**20
 """Longer than any output of a tool here; what is longer is not read."""
+
+
+LONGEST_ROW = 4096
+"""Characters."""
+_MOST_ERRORS = 100
+SHORTEST_LINE = 10
+"""Characters on the average of a long output; a list of shorter lines takes many times their memory."""
 
 
 class Unread(Exception):
@@ -105,7 +112,7 @@ def whole(parts: Iterable[str]) -> str:
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """Line by line, without line ends and none of them held: a list of short lines is twenty times their text."""
+    """Line by line, without ends, none of them held: a list of short lines is twenty times their text."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -114,14 +121,24 @@ def lines_of(text: str) -> Iterator[str]:
         yield text[start:]
 
 
+def refuse_long(lines: Iterable[str]) -> None:
+    """Refuse a line that is longer than a row of any table: as cells it would take many times its memory."""
+    if any(len(line) > LONGEST_ROW for line in lines):
+        raise corrupt(f"a line of more than {LONGEST_ROW} characters")
+
+
 def _refuse_size(text: str) -> None:
     if not text.strip():
         raise incomplete("the output is empty")
     whole([text])
+    if len(text) > CRUMBS and text.count("\n") * SHORTEST_LINE > len(text):
+        raise corrupt("lines that are shorter than those of any tool")
 
 
 def misfit(error: ValidationError, what: str) -> Unread:
-    """Corrupt, by the first thing in which a value is not what its model says."""
+    """Corrupt, by the first value that is not what its model says; of very many by their number."""
+    if error.error_count() > _MOST_ERRORS:  # each would be written out, and takes hundreds of times its text
+        return corrupt(f"{what}: {error.error_count()} values are not what they should be")
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     key = ".".join(str(part) for part in first["loc"])
     return corrupt(f"{what}: {key or 'value'}: {first['msg']}")

@@ -93,7 +93,7 @@ def read(text: str) -> Diagnosis:
     """
     head, brace, _ = text.partition("{")
     if not brace:
-        raise not_run(" ".join(head.split())[:200])
+        raise not_run(" ".join(head[:1000].split())[:200])
     top = object_of(text[len(head) :])
     roots = [name for name in _ROOTS if name in top]
     if len(roots) != 1:

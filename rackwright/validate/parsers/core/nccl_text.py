@@ -55,6 +55,8 @@ _WRONG = frozenset({"#wrong", "error"})
 _LEADING = ("size", "count", "type", "redop", "root")
 _NUMBER = re.compile(r"\d+(?:\.(\d+))?(?:e([+-]\d\d))?")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_LONGEST = 4096
+"""Characters of a line of the table."""
 
 
 @dataclass
@@ -139,6 +141,8 @@ def _take_head(line: str, block: _Block) -> bool:
 
 
 def _take_body(line: str, block: _Block) -> bool:
+    if len(line) > _LONGEST:
+        return False
     words = tuple(line.lstrip("#").split())
     if line.startswith("#") and words[:2] == _LEADING[:2] and not block.columns:
         block.columns = words

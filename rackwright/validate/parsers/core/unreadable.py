@@ -46,6 +46,8 @@ def object_of(text: str, what: str = "document") -> Fields:
     Raises:
         Unreadable: incomplete where the text ends within the object, else corrupt.
     """
+    if len(text) > CRUMBS and _memory(text) > _MOST_TIMES * len(text):
+        raise corrupt(f"{what}: made of smaller pieces than that of any tool")
     try:
         value: object = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
@@ -55,6 +57,11 @@ def object_of(text: str, what: str = "document") -> Fields:
     except (ValueError, RecursionError) as error:
         raise corrupt(f"{what}: {error}") from None
     return an_object(value, what)
+
+
+def _memory(text: str) -> int:
+    """About what its texts, lists, objects and numbers take at most, bytes."""
+    return 30 * text.count('"') + 160 * (text.count("{") + text.count("[")) + 40 * text.count(",")
 
 
 def _once(pairs: list[tuple[str, object]]) -> Fields:
@@ -106,3 +113,7 @@ def an_amount(value: object, what: str) -> float:
 
 
 _MOST = 1e18
+_MOST_TIMES = 9
+"""Long documents of tools are at 8 or less."""
+CRUMBS = 2**15
+"""Characters of an output that is looked at before it is read, lest its pieces take many times its memory."""
