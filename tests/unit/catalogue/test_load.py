@@ -160,4 +160,12 @@ def test_the_hardware_of_the_field_is_there() -> None:
         "slingshot-200": (64, 200),
     }
     domains = {one.scale_up.accelerators for one in catalogue.platforms.values() if one.scale_up}
-    assert domains == {8, 16, 64, 72}
+    assert domains == {6, 8, 12, 16, 64, 72}
+
+
+def test_every_accelerator_has_a_platform_but_those_for_counts() -> None:
+    catalogue = load()
+    for_counts = {"tpu-v4", "tpu-v5p", "gaudi-3", "mtia", "maia-100"}
+    on_nodes = {platform.accelerator for platform in catalogue.platforms.values()} - {None}
+    assert on_nodes == catalogue.accelerators.keys() - for_counts
+    assert all("for counts" in catalogue.accelerators[name].title for name in for_counts)
