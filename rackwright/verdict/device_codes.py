@@ -59,10 +59,7 @@ class DeviceCodes:
         if not whole:
             cause = "its log has no last line: what it does not show may have been cut off"
             return unmeasured(who, self.name, cause, (one.artefact for one in rest))
-        noted = ", ".join(sorted({one.because for one in said}))
-        cause = f"{len(events)} events, none of a fault: {noted}" if events else "no event of a device"
-        cause += ", all of earlier boots" if events and not said else ""
-        return judged(who, self.name, Value.PASS, cause, rest)
+        return judged(who, self.name, Value.PASS, _harmless(events, said), rest)
 
     def _fault(self, who: Who, fault: Asked, events: list[Measurement], devices: int) -> Judgement:
         shown = next(one for one in reversed(events) if _device(one) == fault.device)
@@ -106,6 +103,14 @@ class Diagnosis:
             cause = f"{_test(strange[0])} has a word that is not known here"
             return judged(who, self.name, Value.ERROR, cause, found, shown=strange[0])
         return judged(who, self.name, Value.PASS, f"{len(found)} tests passed", found)
+
+
+def _harmless(events: list[Measurement], said: tuple[Asked, ...]) -> str:
+    """What is told of a log without a fault."""
+    if not events:
+        return "no event of a device"
+    noted = ", ".join(sorted({one.because for one in said})) or "all are of earlier boots"
+    return f"{len(events)} events, none of a fault: {noted}"
 
 
 def _in_order(events: list[Measurement]) -> list[Measurement]:

@@ -62,6 +62,24 @@ def _step(check: Check, tool: Tool, nodes: tuple[str, ...]) -> Step:
     )
 
 
+def of_outputs(
+    node: str, outputs: Mapping[tuple[Check, Tool], str], expected: tuple[Expectation, ...] = ()
+) -> Verdict:
+    """The verdict where a node was asked for several checks, or by several tools, which printed these."""
+    steps: list[Step] = []
+    texts: dict[str, str] = {}
+    for (check, tool), text in outputs.items():
+        step, path = _step(check, tool, (node,)), f"raw/{check}-{tool}.stdout"
+        about = {"name": f"{check}/{tool}/{node}", "stdout": Artefact(path=path, sha256=SHA)}
+        steps.append(step.model_copy(update=about))
+        texts[path] = text
+    (check, tool), *_ = outputs
+    checks = tuple(dict.fromkeys(check for check, _ in outputs))
+    run = run_of(check, tool, (node,)).model_copy(update={"steps": tuple(steps), "checks": checks})
+    measured = measure(run, lambda artefact: texts[artefact.path])
+    return judge(run, measured, Expectations(expectations=expected))
+
+
 def exchanging(run: Run) -> Run:
     """The same, in which its nodes have also exchanged data with another one."""
     (nodes,) = run.sites.values()

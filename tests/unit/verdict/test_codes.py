@@ -114,6 +114,14 @@ def test_the_same_fault_after_two_reboots_is_hardware() -> None:
     assert (once.action, again.action) == (Action.REBOOT, Action.INSPECT)
 
 
+def test_what_did_not_come_back_in_the_boot_that_runs_asks_for_nothing() -> None:
+    before = [xid(79), xid(79, boot=1), xid(79, boot=2)]
+    assert asked([*before, xid(43, boot=3)])[0].action is Action.NONE
+    assert asked(before, boot=3) == ()
+    five = [xid(119, at_s=number) for number in range(5)]
+    assert asked([*five, xid(119, at_s=90_000, boot=1)])[0].action is Action.RESET_GPU
+
+
 @pytest.mark.parametrize(("apart_s", "action"), [(3600, Action.ISOLATE), (86400, Action.RESET_GPU)])
 def test_five_fatal_events_in_a_day_take_a_gpu_out(apart_s: int, action: Action) -> None:
     (found,) = asked([xid(119, at_s=number * apart_s) for number in range(5)])

@@ -7,7 +7,7 @@ import pytest
 from rackwright.catalogue.model import Check
 from rackwright.validate.model import Tool
 from rackwright.validate.parsers.sealing import seal
-from rackwright.verdict.codes import codes
+from rackwright.verdict.codes import Action, codes
 from rackwright.verdict.model import Reason, Value
 from tests.doubles.judging import named
 from tests.doubles.one_check import first, run_of, text_of, verdict
@@ -74,6 +74,24 @@ def test_five_fatal_events_in_a_day_take_the_gpu_out() -> None:
     assert "5 fatal events within 24 h" not in four.cause
     assert "5 fatal events within 24 h" in five.cause
     assert "out of service" in five.action
+
+
+@pytest.mark.parametrize(
+    ("case", "value", "cause"),
+    [
+        ("journal", Value.FAIL, "0000:1b:00: the same fault after 2 reboots"),
+        ("journal-one-boot", Value.FAIL, "0000:1b:00: Xid 79"),
+        ("journal-old", Value.PASS, "no event of a device"),
+        ("journal-earlier-boot", Value.PASS, "1 events, none of a fault: all are of earlier boots"),
+        ("journal-no-entries", Value.ERROR, ""),
+    ],
+)
+def test_earlier_boots_are_no_fault_and_tell_what_came_back(case: str, value: Value, cause: str) -> None:
+    found = _reason(text_of(f"dmesg/{case}"))
+    assert found.value is value
+    assert found.cause == cause or not cause
+    if case == "journal":
+        assert found.action == codes().actions[Action.INSPECT].format(node=NODE)
 
 
 def test_the_driver_s_own_word_outranks_the_table() -> None:

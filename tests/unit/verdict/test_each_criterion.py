@@ -9,10 +9,11 @@ import pytest
 
 from rackwright.catalogue.model import Check
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
+from rackwright.validate.history import Earlier, History
 from rackwright.validate.model import Measurements, Tool, Unit
 from rackwright.validate.parsers.lines import seal as seal_line
 from rackwright.validate.parsers.sealing import seal
-from rackwright.verdict import asymmetry, collective, criteria, fleet, judge, stability
+from rackwright.verdict import asymmetry, collective, criteria, fleet, history, judge, stability
 from rackwright.verdict.model import Value, Verdict
 from tests.doubles import runs
 from tests.doubles.one_check import exchanging, limits_of, planned, run_of, text_of, verdict
@@ -34,6 +35,7 @@ APART: Mapping[str, tuple[object, str]] = {
     "best-on-node": (fleet.BestOnNode, "judge"),
     "repeat-stability": (stability.Stability, "judge"),
     "asymmetry": (asymmetry.Asymmetry, "judge"),
+    "repeat-offender": (history.RepeatOffender, "judge"),
     "collective-bandwidth": (collective.CollectiveBandwidth, "judge"),
 }
 """Criteria that `judge` calls one by one."""
@@ -135,6 +137,18 @@ def _idle_port() -> str:
     return "".join(f"{seal_line(row)}\n" for row in rows)
 
 
+def _again(case_of: CaseOf) -> Verdict:
+    """A good run of a node that was put right three times."""
+    case = case_of("pass")
+    told = tuple(
+        Earlier(run=f"{day}", started=f"2026-11-{day}T08:00:00Z", failed=bool(day % 2))
+        for day in range(21, 27)
+    )
+    run = case.run.model_copy(update={"history": case.run.expectations})
+    known = History(runs=("21",), nodes={NODE: told})
+    return judge.judge(run, case.measurements(), case.expectations, known)
+
+
 NINE = replace(runs.fleet(9), rails=1)
 PLANTS: Mapping[str, Plant] = {
     "link-carrier": Changed("links", "carrier", value=False, where="node-001"),
@@ -162,6 +176,7 @@ PLANTS: Mapping[str, Plant] = {
     ),
     "dcgm-diagnosis": _of(Check.DCGM_DIAG, Tool.DCGM_DIAG, text_of("dcgm-diag/fail-4-gpu-3")),
     "gpu-state": _of(Check.GPU_STATE, Tool.NVIDIA_SMI, text_of("nvidia-smi/remap-failure")),
+    "repeat-offender": _again,
     "port-counters": _of(Check.COUNTERS, Tool.COUNTERS, text_of("counters/symbol-errors")),
 }
 """Criterion → a run in which it alone sees a fault."""

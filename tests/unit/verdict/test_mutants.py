@@ -98,6 +98,12 @@ def _subjects() -> Iterator[Judged]:
         yield _of_one_check(f"dmesg/{name}", Check.KERNEL_LOG, Tool.DMESG, NODE, ())
     for name in ("acceptance", "acceptance-power-brake", "acceptance-remap-failure"):
         yield _of_one_check(f"nvidia-smi/{name}", Check.GPU_STATE, Tool.NVIDIA_SMI, NODE, gpus)
+    links = (
+        planned(Check.GPU_STATE, "nvlink_gpus", at_least=8, at_most=8),
+        planned(Check.GPU_STATE, "nvlinks_up", at_least=1, unit=Unit.YES_NO),
+    )
+    for name in ("good", "one-down", "all-down"):
+        yield _of_one_check(f"nvlink/{name}", Check.GPU_STATE, Tool.NVLINK, NODE, links)
     for name, level in (
         ("good-4", 3),
         ("fail-4-gpu-3", 3),

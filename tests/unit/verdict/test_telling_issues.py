@@ -14,7 +14,7 @@ from rackwright.errors import UsageError
 from rackwright.validate.expectations import Expectation, Expectations
 from rackwright.validate.expected import expectations
 from rackwright.validate.measure import measure
-from rackwright.validate.model import Ended, Measurements, Tool
+from rackwright.validate.model import Ended, Measurements, Tool, Unit
 from rackwright.validate.parsers.sealing import seal
 from rackwright.validate.published import of_accelerators
 from rackwright.verdict import asymmetry, compare, curve, fleet, folder, learn, stability
@@ -22,13 +22,14 @@ from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Kind, Value
 from tests.doubles import nccl, runs
 from tests.doubles.judging import named, reason
-from tests.doubles.one_check import first, limits_of, planned, run_of, text_of, verdict
+from tests.doubles.one_check import first, limits_of, of_outputs, planned, run_of, text_of, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from rackwright.validate.model import Run
+    from rackwright.verdict.model import Verdict
     from tests.doubles.judging import Case
 
     CaseOf = Callable[[runs.World | str], Case]
@@ -154,6 +155,57 @@ def test_a_diagnosis_that_hangs_is_an_error_and_no_fault(ended: Ended) -> None:
     run = _ended(run_of(Check.DCGM_DIAG, Tool.DCGM_DIAG, ("node-001",)), ended)
     found = verdict(run, {"node-001": text_of("dcgm-diag/good-4")})
     assert first(found, "node-001").value is Value.ERROR
+
+
+LINKED = (
+    *limits_of(Check.GPU_STATE),
+    planned(Check.GPU_STATE, "gpus", at_least=8, at_most=8),
+    planned(Check.GPU_STATE, "nvlink_gpus", at_least=8, at_most=8),
+    planned(Check.GPU_STATE, "nvlinks_up", at_least=1, unit=Unit.YES_NO),
+)
+
+
+def _with_links(links: str | None) -> Verdict:
+    """A node whose diagnosis passes, and whose GPUs are well."""
+    outputs = {
+        (Check.DCGM_DIAG, Tool.DCGM_DIAG): text_of("dcgm-diag/good-4"),
+        (Check.GPU_STATE, Tool.NVIDIA_SMI): text_of("nvidia-smi/acceptance"),
+    }
+    told = {} if links is None else {(Check.GPU_STATE, Tool.NVLINK): text_of(f"nvlink/{links}")}
+    return of_outputs("node-001", {**outputs, **told}, LINKED)
+
+
+@pytest.mark.parametrize(
+    ("links", "value", "cause"),
+    [
+        ("good", Value.PASS, ""),
+        ("one-down", Value.FAIL, "nvlinks_up of gpu 3 is no"),
+        ("all-down", Value.FAIL, "nvlinks_up of gpu 5 is no"),
+        ("every-gpu-down", Value.FAIL, "nvlinks_up of gpu 0 is no, and 7 more"),
+        ("gpu-missing", Value.ERROR, ""),
+        ("cut-off", Value.ERROR, ""),
+        ("no-driver", Value.ERROR, ""),
+        (None, Value.NOT_RUN, "the figure for nvlink_gpus selects no value"),
+    ],
+)
+def test_links_between_gpus_are_judged_whatever_the_diagnosis_says(
+    links: str | None, value: Value, cause: str
+) -> None:
+    """All NVLinks down, and ``diag -r 2`` passes (DCGM#198)."""
+    node = named(_with_links(links), "node-001")
+    assert reason(node, "dcgm-diagnosis").value is Value.PASS
+    assert node.verdict is value
+    assert not cause or reason(node, "gpu-state").cause == cause
+
+
+def test_gpus_that_are_fewer_than_planned_are_told_by_their_links_too() -> None:
+    few = seal("".join(text_of("nvlink/not-sealed").splitlines(keepends=True)[: 4 * 19]))
+    outputs = {
+        (Check.GPU_STATE, Tool.NVIDIA_SMI): text_of("nvidia-smi/acceptance"),
+        (Check.GPU_STATE, Tool.NVLINK): few,
+    }
+    found = named(of_outputs("node-001", outputs, LINKED), "node-001")
+    assert reason(found, "gpu-state").cause == "nvlink_gpus is 4"
 
 
 def test_a_narrower_pcie_link_than_the_gpu_has_is_no_fault_of_it() -> None:
