@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,9 +58,13 @@ def test_a_cut_sheet_holds_everything(planned: Planner, values: Values) -> None:
 @MANY
 @given(values=specs())
 def test_netbox_holds_the_ends(planned: Planner, values: Values) -> None:
+    """And the length of each cable, for who reads the file with other tools."""
     found = list(cables(planned(values), "compute"))
     wires = [(one.a.device, one.a.port, one.z.device, one.z.port) for one in found]
-    assert netbox.read(netbox.cables(found), "cables.csv") == wires
+    text = netbox.cables(found)
+    assert netbox.read(text, "cables.csv") == wires
+    lengths = [(line["length"], line["length_unit"]) for line in csv.DictReader(io.StringIO(text))]
+    assert lengths == [("", "") if one.length_m is None else (str(one.length_m), "m") for one in found]
 
 
 @MANY

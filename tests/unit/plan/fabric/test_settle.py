@@ -275,6 +275,24 @@ def test_an_odd_radix_is_refused(make_loaded: Callable[..., LoadedSpec], catalog
     assert finding.hint
 
 
+def test_three_tiers_have_their_limit_too(
+    make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue
+) -> None:
+    """Of 16-port switches 16³/4 = 1,024 endpoints, and not one unit more."""
+    small = replace(
+        catalogue, switches={"qm9700": catalogue.switches["qm9700"].model_copy(update={"ports": 16})}
+    )
+    plan, _ = build(make_loaded(superpod.values(128, unit_nodes=8)), small, None)
+    assert sum(tier.switches for tier in plan.cabling["compute"].tiers) == 5 * 16**2 // 4
+    finding = refused(lambda: build(make_loaded(superpod.values(136, unit_nodes=8)), small, None))
+    assert (finding.code, str(finding.path)) == ("FAB004", "fabrics.compute.topology")
+    assert (finding.got, finding.expected) == (
+        "1088 node links of full units in one plane",
+        "at most 1024 without oversubscription",
+    )
+    assert "more ports" in finding.hint
+
+
 def test_a_switch_of_another_kind(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
     values = superpod.values(32)
     topology = values["fabrics"]["compute"]["topology"]
