@@ -86,6 +86,13 @@ def test_what_is_planned_no_more_is_unmounted_then_disconnected_before_its_targe
     assert program.kept()["plan"] == EMPTY, "its daemon brings nothing back"
 
 
+def test_a_path_that_somebody_else_made_is_left(program: ModuleType, host: Host) -> None:
+    applied(program, plan("a"))
+    program.connect("nqn=by-hand,traddr=10.0.0.9,trsvcid=4420")
+    assert len(applied(program, EMPTY, leave=True)["changes"]) == 2
+    assert "nvme disconnect --device nvme1" not in host.calls
+
+
 def test_nothing_is_touched_or_noted_before_targets_where_nothing_goes(
     program: ModuleType, host: Host
 ) -> None:

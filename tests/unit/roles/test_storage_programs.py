@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from tests.unit.roles.programs import Host, load
 
 if TYPE_CHECKING:
