@@ -26,7 +26,7 @@ _COLOURS = {Change.WORSE: "red", Change.MISSING: "magenta", Change.BETTER: "gree
 _MOST_FIGURES = 5
 
 
-@frame.command(example="rackwright compare runs/lab/20261128T080000Z runs/lab/20261129T080000Z")
+@frame.command(example="rackwright compare runs/lab/2026-11-28T080000Z runs/lab/2026-11-29T080000Z")
 @click.argument("run_a", type=click.Path(path_type=Path))
 @click.argument("run_b", type=click.Path(path_type=Path))
 def command(console: Console, run_a: Path, run_b: Path) -> int:

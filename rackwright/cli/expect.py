@@ -39,8 +39,8 @@ def command() -> None:
 
 @frame.command(
     "learn",
-    example="rackwright expect learn runs/hall/20261128T080000Z --out figures.json\n"
-    "rackwright expect learn runs/a/20261128T080000Z runs/a/20261129T080000Z --out figures.json --replace",
+    example="rackwright expect learn runs/hall/2026-11-28T080000Z --out figures.json\n"
+    "rackwright expect learn runs/a/2026-11-28T080000Z runs/a/2026-11-29T080000Z --out fig.json --replace",
     group=command,
 )
 @click.argument("run_dirs", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -155,8 +155,8 @@ def _about(key: Key) -> str:
 
 @frame.command(
     "explain",
-    example="rackwright expect explain runs/lab/20261128T080000Z node-002\n"
-    "rackwright expect explain runs/lab/20261128T080000Z node-002/r1 --expect figures.json",
+    example="rackwright expect explain runs/lab/2026-11-28T080000Z node-002\n"
+    "rackwright expect explain runs/lab/2026-11-28T080000Z node-002/r1 --expect figures.json",
     group=command,
 )
 @click.argument("run_dir", type=click.Path(path_type=Path))

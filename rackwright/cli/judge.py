@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @frame.command(
-    example="rackwright judge runs/lab/20261128T080000Z\n"
-    "rackwright judge runs/lab/20261128T080000Z --expect our-figures.json"
+    example="rackwright judge runs/lab/2026-11-28T080000Z\n"
+    "rackwright judge runs/lab/2026-11-28T080000Z --expect our-figures.json"
 )
 @click.argument("run_dir", type=click.Path(path_type=Path))
 @click.option(
