@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from rackwright.cli import frame
 from rackwright.errors import GOOD, EnvironmentUnfit, UsageError
+from rackwright.findings import did_you_mean
 from rackwright.lab import naming, status
 from rackwright.lab.faults import subjects
 from rackwright.lab.faults.table import FAULTS
@@ -158,25 +158,23 @@ def _ask(world: World, request: Request) -> Answer:
 
 
 def _unknown_fault(name: str) -> UsageError:
-    near = difflib.get_close_matches(name, [*FAULTS, "list", "clear"], n=1)
     return UsageError(
         "no such fault",
         where="rackwright lab fault",
         got=name,
         expected=", ".join(FAULTS),
-        hint=f"did you mean `{near[0]}`?" if near else "see `rackwright lab fault list`",
+        hint=did_you_mean(name, [*FAULTS, "list", "clear"]) or "see `rackwright lab fault list`",
     )
 
 
 def _unknown_subject(fault: Fault, world: World, subject: str) -> UsageError:
     names = subjects.possible(world, fault.kind)
-    near = difflib.get_close_matches(subject, names, n=1)
     return UsageError(
         f"{fault.name} cannot be planted there",
         where=f"rackwright lab fault {fault.name}",
         got=subject,
         expected=f"a {fault.kind}: {', '.join(names) or 'this lab has none'}",
-        hint=f"did you mean `{near[0]}`?" if near else "",
+        hint=did_you_mean(subject, names),
     )
 
 

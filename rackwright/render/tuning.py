@@ -18,22 +18,34 @@ RDMA_ARP = {"rp_filter": 2, "arp_ignore": 2, "arp_announce": 1}
 """An interface answers for its own address alone, and asks with it (oci-hpc, role rdma-interface)."""
 WANTED = "kernel-tuning.json"
 """All of it, for the program that sets what only a running kernel can be told."""
+_SUBJECTS = {
+    "sysctl.conf": ("sysctl",),
+    "limits.conf": ("limits",),
+    "system.conf": ("daemon_limits",),
+    "modprobe.conf": ("module_options", "block_modules"),
+    "modules-load.conf": ("load_modules",),
+    "grub.cfg": ("words",),
+    "irqbalance.conf": ("interrupts",),
+}
+"""File → values of which one at least is set where it is made."""
 
 
 def files(pool: PoolPlan) -> dict[str, str]:
     """Name → content; `WANTED` is always there."""
     settings, rails = pool.tuning, _rails(pool)
     words = command_line(settings)
-    subjects = {
-        "sysctl.conf": bool(sysctls(settings, rails)),
-        "limits.conf": bool(settings.limits),
-        "system.conf": bool(settings.limits),
-        "modprobe.conf": bool(settings.module_options or settings.block_modules),
-        "modules-load.conf": bool(settings.load_modules),
-        "grub.cfg": bool(words),
-        "irqbalance.conf": bool(settings.interrupts),
+    values = _values(settings, rails, words)
+    made = {
+        name: render(f"tuning/{name}.j2", values)
+        for name, needed in _SUBJECTS.items()
+        if any(values[one] for one in needed)
     }
-    values = {
+    return {**made, WANTED: canonical.dumps(_wanted(settings, rails, words))}
+
+
+def _values(settings: Settings, rails: list[str], words: list[str]) -> dict[str, object]:
+    """What templates name."""
+    return {
         "sysctl": sorted(sysctls(settings, rails).items()),
         "limits": sorted(settings.limits.items()),
         "daemon_limits": [
@@ -47,9 +59,8 @@ def files(pool: PoolPlan) -> dict[str, str]:
         "block_modules": settings.block_modules,
         "load_modules": settings.load_modules,
         "words": " ".join(words),
+        "interrupts": settings.interrupts,
     }
-    made = {name: render(f"tuning/{name}.j2", values) for name, there in subjects.items() if there}
-    return {**made, WANTED: canonical.dumps(_wanted(settings, rails, words))}
 
 
 def _rails(pool: PoolPlan) -> list[str]:

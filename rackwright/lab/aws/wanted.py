@@ -181,6 +181,15 @@ def _check_layout(kind: emulation.InstanceType, interfaces: tuple[Params, ...]) 
         raise EC2ClientError(
             "InvalidParameterCombination", "The primary network interface must be network card 0, device 0."
         )
+    _check_efas(kind, interfaces)
+    if len(interfaces) > 1 and any(one.get("AssociatePublicIpAddress") for one in interfaces):
+        raise InvalidParameterCombination(
+            "The associatePublicIPAddress parameter cannot be specified when launching "
+            "with multiple network interfaces."
+        )
+
+
+def _check_efas(kind: emulation.InstanceType, interfaces: tuple[Params, ...]) -> None:
     efas = [one["NetworkCardIndex"] for one in interfaces if one["InterfaceType"] != "interface"]
     if len(set(efas)) < len(efas):
         raise InvalidParameterCombination("A network card takes at most one EFA network interface.")
@@ -189,11 +198,6 @@ def _check_layout(kind: emulation.InstanceType, interfaces: tuple[Params, ...]) 
             "AttachmentLimitExceeded",
             f"EFA interfaces count {len(efas)} exceeds allowed limit for {kind.name}. "
             f"Limit: {kind.efa_interfaces}.",
-        )
-    if len(interfaces) > 1 and any(one.get("AssociatePublicIpAddress") for one in interfaces):
-        raise InvalidParameterCombination(
-            "The associatePublicIPAddress parameter cannot be specified when launching "
-            "with multiple network interfaces."
         )
 
 
