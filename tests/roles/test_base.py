@@ -1,3 +1,5 @@
+"""What every host has: names of all others, numbers of users, limits and time."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

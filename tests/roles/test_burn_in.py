@@ -1,3 +1,5 @@
+"""Programs of the burn-in on the nodes: there, right, and honest where there is nothing to measure."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""The program of the collectives on the nodes: every result is right, and a wrong one is counted."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""One munge key for all hosts: another one is refused, named and mended."""
+
 from __future__ import annotations
 
 import shlex

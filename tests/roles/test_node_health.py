@@ -1,3 +1,5 @@
+"""A sick node is drained by name and comes back by itself; an operator's drain stays."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""slurmdbd and its database: open to nobody else, and with the records of the plan."""
+
 from __future__ import annotations
 
 import json

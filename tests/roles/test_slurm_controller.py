@@ -1,3 +1,5 @@
+"""slurmctld on the rendered files: jobs run, are accounted, make way, and outlive a node."""
+
 from __future__ import annotations
 
 import shutil

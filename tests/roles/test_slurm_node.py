@@ -1,3 +1,5 @@
+"""slurmd without a configuration of its own, up before or after its controller."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""Grounds of tests of set-up: a cache, a log, and programs first on PATH."""
+
 from __future__ import annotations
 
 import os

@@ -1,3 +1,5 @@
+"""Commands that set-up runs: all they print is kept, and none hangs for ever."""
+
 from __future__ import annotations
 
 import signal

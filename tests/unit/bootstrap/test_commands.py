@@ -1,3 +1,5 @@
+"""The command line of set-up, which any Python can start."""
+
 from __future__ import annotations
 
 import ast

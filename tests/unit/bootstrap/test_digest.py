@@ -1,3 +1,5 @@
+"""Hashes of what goes into a step: whatever decides its result changes them, and nothing else."""
+
 from __future__ import annotations
 
 import os

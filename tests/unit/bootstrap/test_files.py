@@ -1,3 +1,5 @@
+"""Makefile, pins and lists of packages, held against one another."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""A folder is there whole or not at all, whatever was killed."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

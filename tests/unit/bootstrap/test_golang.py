@@ -1,3 +1,5 @@
+"""Which Go builds the engine: that of PATH where it is new enough, else the packaged one."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

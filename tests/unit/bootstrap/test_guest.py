@@ -1,3 +1,5 @@
+"""The image of guests is made once for what it holds, and by root alone."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""The root image of hosts: made once, with the packages of all roles, and without an identity."""
+
 from __future__ import annotations
 
 import os

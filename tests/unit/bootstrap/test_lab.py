@@ -1,3 +1,5 @@
+"""The stages of `make lab`, in the order of the flow."""
+
 from __future__ import annotations
 
 from bootstrap import lab

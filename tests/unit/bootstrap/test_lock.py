@@ -1,3 +1,5 @@
+"""One set-up at a time: a second one says who is at work, and a dead one holds nobody."""
+
 from __future__ import annotations
 
 import os

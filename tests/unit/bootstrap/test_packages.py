@@ -1,3 +1,5 @@
+"""Debian packages: only what is missing is installed, and without root it is named."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""Which Pulumi is used: an official one that fits the SDK, else ours."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

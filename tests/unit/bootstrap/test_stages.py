@@ -1,3 +1,5 @@
+"""Stages run in order, told with their times; a failure or Ctrl-C ends as a shell would."""
+
 from __future__ import annotations
 
 import os

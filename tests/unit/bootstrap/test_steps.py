@@ -1,3 +1,5 @@
+"""Steps are told with their ends and times, and made once."""
+
 from __future__ import annotations
 
 import re

@@ -1,3 +1,5 @@
+"""The Python environment: made once, brought up to date, made anew where a run left it unfinished."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

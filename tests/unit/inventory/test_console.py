@@ -1,3 +1,5 @@
+"""Keys out of console logs: the right ones or none, wherever a log is cut or spoiled."""
+
 import json
 import subprocess
 from collections.abc import Iterator

@@ -1,3 +1,5 @@
+"""Kernel settings of a pool: the platform's, the hypotheses that are asked for, the spec's on top."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

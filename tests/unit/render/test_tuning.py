@@ -1,3 +1,5 @@
+"""Files of a pool's kernel settings: one a subject, none for what is not set."""
+
 from __future__ import annotations
 
 import json
