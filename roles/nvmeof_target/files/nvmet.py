@@ -279,6 +279,23 @@ def strangers(plan: Plan, ours: Plan) -> list[Difference]:
 # --- the whole
 
 
+def refuse_in_use(plan: Plan, ours: Plan) -> None:
+    """A port that goes has no host any more: what a host has mounted of it could never be written back.
+
+    The kernel tells of no subsystem who is connected; a connection of TCP is at least seen.
+    """
+    stay = {port["id"] for port in plan["ports"]}
+    for port in ours["ports"]:
+        if port["id"] not in stay and port["transport"] == "tcp":
+            place = f"{port['address']}:{port['service']}"
+            said = run("ss", "--no-header", "--tcp", "--numeric", "state", "established", "src", place).stdout
+            if hosts := sorted({line.split()[-1].rpartition(":")[0] for line in said.splitlines()}):
+                raise Refused(
+                    f"port {place}: {', '.join(hosts)} still connected; nothing was changed; hint: converge "
+                    "these hosts first, then this target again"
+                )
+
+
 def modules(plan: Plan) -> None:
     """Load what the ports need; nothing where nothing is served."""
     if not plan["ports"]:
@@ -325,6 +342,7 @@ def apply(asked: Plan) -> Plan:
     spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
     devices = {space["uuid"]: look(space, before["devices"]) for space in spaces}
     if not asked["check"]:
+        refuse_in_use(plan, before["plan"])
         modules(plan)
     target = Target(check=bool(asked["check"]))
     settle(target, plan, secret, before["plan"])

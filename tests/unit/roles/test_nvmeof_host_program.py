@@ -86,6 +86,16 @@ def test_what_is_planned_no_more_is_unmounted_then_disconnected_before_its_targe
     assert program.kept()["plan"] == EMPTY, "its daemon brings nothing back"
 
 
+def test_the_note_that_its_daemon_goes_by_is_part_of_what_is_planned(program: ModuleType) -> None:
+    applied(program, plan("a"))
+    program.KEPT.unlink()
+    told = f"{program.KEPT}: something else -> what is planned"
+    assert program.apply({"plan": plan("a"), "check": True})["changes"] == [told]
+    assert not program.KEPT.exists()
+    assert applied(program, plan("a"))["changes"] == [told]
+    assert program.kept()["plan"] == plan("a")
+
+
 def test_a_path_that_somebody_else_made_is_left(program: ModuleType, host: Host) -> None:
     applied(program, plan("a"))
     program.connect("nqn=by-hand,traddr=10.0.0.9,trsvcid=4420")

@@ -55,10 +55,15 @@ class Configfs:
 
 
 @pytest.fixture
-def nvmet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host = Host(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(host.folder), prepend=":")
-    for name, text in {"blkid": "exit 2", "findmnt": "exit 1", "modprobe": ""}.items():
+    return host
+
+
+@pytest.fixture
+def nvmet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
+    for name, text in {"blkid": "exit 2", "findmnt": "exit 1", "modprobe": "", "ss": ""}.items():
         host.program(name, text)
     module = load("nvmeof_target", "nvmet")
     monkeypatch.setattr(module, "CONFIGFS", tmp_path / "nvmet")
@@ -143,6 +148,26 @@ def test_all_goes_that_is_planned_no_more_and_nothing_that_is_not_ours(
     answer = settled(nvmet, plan(tmp_path, {}))
     assert configfs.tree() == before
     assert [one["subject"] for one in answer["drift"] if "by-hand" in one["subject"]] == ["by-hand"]
+
+
+def test_a_port_goes_only_when_no_host_is_connected_to_it_any_more(
+    nvmet: ModuleType, configfs: Configfs, host: Host, tmp_path: Path
+) -> None:
+    settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    before = configfs.tree()
+    line = "0 0 10.0.0.1:4420 10.0.0.2:53124"
+    asked = "--no-header --tcp --numeric state established src 10.0.0.1:4420"
+    host.program("ss", f'[ "$*" = "{asked}" ] && echo "{line}" && echo "{line}"')
+    with pytest.raises(
+        nvmet.Refused,
+        match=r"^port 10\.0\.0\.1:4420: 10\.0\.0\.2 still connected; nothing was changed; hint: ",
+    ):
+        settled(nvmet, plan(tmp_path, {}))
+    assert configfs.tree() == before
+    settled(nvmet, plan(tmp_path, {"a": ["two"]}))
+    host.program("ss", "")
+    settled(nvmet, plan(tmp_path, {}))
+    assert not list((configfs.root / "ports").iterdir())
 
 
 def test_a_port_whose_address_is_not_here_is_told_with_a_hint(
