@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rackwright.plan.model import SlurmPlan
 
 FIRST = "25.05"
+SHOWN = "26.05"
+"""The release whose slurmctld has started with such files (tests/hosts/test_newer_slurm.py)."""
 _SWITCH = re.compile(r"SwitchName=(\S+) (Nodes|Switches)=(\S+)")
 _BLOCK = re.compile(r"BlockName=(\S+) Nodes=(\S+)")
 _KEYS = {"Nodes": "nodes", "Switches": "children"}
@@ -42,11 +44,17 @@ def topology_yaml(slurm: SlurmPlan) -> str:
 
 
 def _head(slurm: SlurmPlan) -> Iterator[str]:
-    yield f"# Written by rackwright. No slurmctld of Slurm {slurm.version} has been shown to start with it."
+    yield f"# Written by rackwright. {_proof(slurm.version)}"
     for name, partition in slurm.partitions.items():
         above = {root for pool in partition.pools for root in _roots(slurm, pool)}
         if len(slurm.spines) > 1 and len(above) == 1:
             yield f"# In slurm.conf: PartitionName={name} … Topology={above.pop()}"
+
+
+def _proof(version: str) -> str:
+    if version == SHOWN:
+        return f"A slurmctld of Slurm {SHOWN} has been shown to start with such a file."
+    return f"No slurmctld of Slurm {version} has been shown to start with it, one of {SHOWN} has."
 
 
 def _roots(slurm: SlurmPlan, pool: str) -> Iterator[str]:

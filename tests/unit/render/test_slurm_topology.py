@@ -81,7 +81,9 @@ def test_blocks_say_so_in_both_files(ultra: SlurmPlan) -> None:
 def test_blocks_as_yaml_for_newer_releases(ultra: SlurmPlan) -> None:
     newer = ultra.model_copy(update={"version": "25.05"})
     text = topology_yaml(newer)
-    assert "No slurmctld of Slurm 25.05 has been shown to start with it." in text.splitlines()[0]
+    assert "No slurmctld of Slurm 25.05 has been shown to start with it" in text.splitlines()[0]
+    shown = topology_yaml(ultra.model_copy(update={"version": "26.05"}))
+    assert "has been shown to start with such a file" in shown.splitlines()[0]
     (topology,) = yaml.safe_load(text)
     assert topology["cluster_default"] is True
     assert topology["block"]["block_sizes"] == [4, 8, 16, 32, 64]
