@@ -138,7 +138,7 @@ def test_what_a_run_that_failed_left_is_still_known_as_ours(
 
 
 def test_the_daemon_connects_nothing_by_a_plan_that_is_no_more(
-    program: ModuleType, monkeypatch: pytest.MonkeyPatch
+    program: ModuleType, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Done(Exception):
         """The daemon has made one round."""
@@ -163,6 +163,8 @@ def test_the_daemon_connects_nothing_by_a_plan_that_is_no_more(
         program.stay()
     assert asked == []
     notes[:] = [{"plan": plan("a"), "secret": {}, "ours": ["a"]}]
+    (host.folder / "calls").unlink()
     with pytest.raises(Done):
         program.stay()
     assert len(asked) == 1
+    assert host.calls == ["modprobe --all nvme-fabrics nvme-tcp"], "after a boot nothing is loaded"
