@@ -138,7 +138,8 @@ def _needs_root(target: Path) -> EnvironmentUnfit:
         where=str(target),
         got=f"user {os.geteuid()}",
         expected="root",
-        hint="run `make setup` as root; `make check` and `make fix` need no image",
+        hint="run `make setup` as root for a lab and its tests; all else is ready: `make check`, and"
+        " .venv/bin/rackwright, which needs no root for real halls and zones",
     )
 
 

@@ -72,12 +72,13 @@ class Ground:
 
 
 def examine(ground: Ground) -> list[Lack]:
-    """All that is wrong or worth knowing."""
+    """All that is wrong or worth knowing; what takes root or programs only once they are there."""
+    unfit = list(root()) or list(tools())
+    if unfit:
+        return [*unfit, *image(ground.image)]
     return [
-        *root(),
-        *tools(),
         *image(ground.image),
-        *(kernel(ground.image) if os.geteuid() == 0 and not list(tools()) else ()),
+        *kernel(ground.image),
         *(wanted(ground.world) if ground.world else ()),
         *left_overs(),
     ]
@@ -119,7 +120,7 @@ def tools() -> Iterator[Lack]:
             what="programs are missing",
             got=f"no {', '.join(absent)}",
             expected="all of them on PATH",
-            hint=f"`make setup`, or: apt-get install {' '.join(needed)}",
+            hint=f"`make setup`, or: apt-get install {' '.join(needed)}; some are in /usr/sbin",
         )
 
 

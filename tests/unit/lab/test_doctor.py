@@ -40,11 +40,21 @@ def test_who_is_not_root_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(doctor.root()) == []
 
 
+def test_who_is_not_root_and_has_no_sbin_on_path_is_told_that_first(
+    monkeypatch: pytest.MonkeyPatch, image: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert [lack.code for lack in doctor.examine(Ground(None, image))] == ["LAB101"]
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert [lack.code for lack in doctor.examine(Ground(None, image))] == ["LAB102"]
+
+
 def test_missing_programs_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None if name in ("tc", "ip", "e2fsck") else f"/{name}")
     (lack,) = doctor.tools()
     assert (lack.code, lack.got) == ("LAB102", "no ip, tc, e2fsck")
-    assert lack.hint.endswith("apt-get install e2fsprogs iproute2")
+    assert lack.hint.endswith("apt-get install e2fsprogs iproute2; some are in /usr/sbin")
 
 
 def test_an_image_that_is_missing_or_has_an_identity_is_refused(image: Path, tmp_path: Path) -> None:
