@@ -301,6 +301,15 @@ def test_aggregation_nodes_are_recognised(dump: Dump) -> None:
     assert found.aggregation == ("compute-leaf-001", "compute-leaf-002")
 
 
+def test_an_aggregation_node_is_known_by_its_description_alone(dump: Dump) -> None:
+    """Wherever it hangs: here on a port that the plan leaves free."""
+    id_ = "H-00000000000000ff"
+    dump.net.devices[id_] = Device(id_, "Mellanox Technologies Aggregation Node", 1)
+    dump.net.join(dump.plug("compute-leaf-013", 32), Plug(id_, 1), "4xNDR")
+    found = dump.compared()
+    assert (found.differences, found.aggregation) == ((), ("compute-leaf-013",))
+
+
 def test_a_leaf_whose_own_lines_are_not_in_the_dump(dump: Dump) -> None:
     """Its neighbours tell of it, so its cables are compared all the same."""
     blocks = dump.text().split("\n\n")
