@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rackwright.plan.model import PoolPlan, Slot
     from rackwright.spec.cluster import ClusterSpec
     from rackwright.spec.pools import Pool
-    from rackwright.spec.schedulers import Logins, Slurm
+    from rackwright.spec.schedulers import BurstTimes, Logins, Slurm
 
 OURS = frozenset({Role.SLURM_CONTROLLER, Role.SLURMDBD, Role.LOGIN})
 """Roles whose hosts run something of the Slurm of their site."""
@@ -185,9 +185,7 @@ def _slurm(cluster: str, ground: _Ground) -> SlurmPlan:
         pools={name: _nodes(ground, name, pool) for name, pool in ground.computing.items()},
         partitions=_partitions(scheduler),
         units=found,
-        burst=scheduler.burst
-        if any(_on_demand(ground, pool) for pool in ground.computing.values())
-        else None,
+        burst=_burst(ground),
         spines={} if sizes else _spines(ground, by_pool),
         block_sizes=sizes,
         qos=_qos(scheduler),
@@ -276,6 +274,12 @@ def _on_demand(ground: _Ground, pool: PoolPlan) -> list[Slot]:
     if isinstance(ground.spec.sites[pool.site], OnpremSite):
         return []
     return [slot for slot in pool.slots.values() if slot.burst]
+
+
+def _burst(ground: _Ground) -> BurstTimes | None:
+    """None where no slot is filled on demand."""
+    filled = any(_on_demand(ground, pool) for pool in ground.computing.values())
+    return ground.scheduler.burst if filled else None
 
 
 def _partitions(scheduler: Slurm) -> dict[str, SlurmPartition]:

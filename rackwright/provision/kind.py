@@ -1,7 +1,7 @@
 """What the engine's side needs of a kind of node set: its models, what differs, and what is done.
 
 A set is one resource with many slots: `rackwright:onprem:HostSet` and `rackwright:aws:NodeSet` have
-one contract, and nothing else in `provision` tells them apart.
+one contract; beside it only what is left over in EC2, and what is held in a hall, is told by its kind.
 """
 
 from __future__ import annotations

@@ -11,9 +11,8 @@ from rackwright.provision.keys import login_public_key
 from rackwright.render.cloud import user_data
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rackwright.plan.model import Plan
+    from rackwright.provision.places import Folders
 
 
 @dataclass(frozen=True)
@@ -21,20 +20,20 @@ class UserData:
     """User data of a pool's slots; nothing is read before the first slot is launched.
 
     Args:
-        state: the cluster's folder.
+        folders: of the cluster.
         pool: whose slots.
     """
 
-    state: Path
+    folders: Folders
     pool: str
 
     @cached_property
     def _plan(self) -> Plan:
-        return plan_file.read(self.state / "plan.json")
+        return plan_file.read(self.folders.plan)
 
     @cached_property
     def _key(self) -> str:
-        return login_public_key(self.state / "secrets")
+        return login_public_key(self.folders.secrets)
 
     def __call__(self, slot: str) -> str:
         """Of one slot."""

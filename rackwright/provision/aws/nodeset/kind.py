@@ -62,7 +62,7 @@ class NodeKind(Kind[WantedNodes, FoundNodes]):
     @override
     def bring_up(self, process: Process, found: FoundNodes | None, wanted: WantedNodes) -> FoundNodes:
         jobs = busy.read(process.folders.state)
-        boots = UserData(process.folders.state, wanted.pool)
+        boots = UserData(process.folders, wanted.pool)
         means = reconcile.Means(_ec2(wanted), boots, jobs, process.stopped)
         return reconcile.brought_up(found, wanted, means)
 
