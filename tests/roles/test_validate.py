@@ -67,6 +67,8 @@ def test_good_nodes_pass_and_slurm_accounts_for_it(idle: Site, tmp_path: Path) -
     assert validate(idle, tmp_path / "run", code=0) == everything(NODES)
     run = load(tmp_path / "run")
     assert {step.ended for step in run.steps} == {Ended.DONE}
+    assert run.machines.keys() == set(NODES)
+    assert run.history is not None
     (job,) = run.job_ids
     accounted = idle.user(f"sacct --jobs={job} --noheader --parsable2 --format=JobName%80,User,State")
     names = {line.partition("|")[0] for line in accounted.splitlines()}

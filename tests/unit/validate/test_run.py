@@ -14,6 +14,7 @@ from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
 from rackwright.validate.evidence import load
 from rackwright.validate.expectations import Expectations
+from rackwright.validate.history import Earlier, History
 from rackwright.validate.model import Ended
 from rackwright.validate.run import Order, validate
 from tests.doubles.fake_slurm import FakeSlurm
@@ -99,3 +100,15 @@ def test_a_link_to_a_site_of_which_nobody_is_there_is_told(order: Order) -> None
     (step,) = [step for step in run.steps if step.check == "link"]
     assert (step.ended, step.reason) == (Ended.NOT_RUN, "no node of cloud is there to answer")
     assert set(run.missing) == set(CLOUD)
+
+
+def test_a_run_keeps_which_machines_it_is_of_and_what_it_was_told_of_them(order: Order) -> None:
+    known = History(runs=("before",), nodes={HALL[0]: (Earlier(run="before", started="x", failed=True),)})
+    about = {HALL[0]: "serial-1", HALL[1]: "", "another": "serial-9"}
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)))
+    slurm.step = silent
+    folder = validate(replace(order, machines=about, history=known), slurm, lambda _: None).folder
+    run = load(folder)
+    assert run.machines == {HALL[0]: "serial-1"}
+    assert run.history is not None
+    assert History.model_validate_json((folder / run.history.path).read_bytes()) == known

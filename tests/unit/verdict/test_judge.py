@@ -282,7 +282,7 @@ def test_what_nobody_has_a_figure_for_is_listed(case_of: CaseOf) -> None:
         "disk: read_bandwidth",
         "disk: write_bandwidth",
     }
-    assert {"fleet-outlier", "best-on-node", "nccl-tests"} == set(found.not_applicable)
+    assert {"fleet-outlier", "best-on-node", "nccl-tests", "repeat-offender"} == set(found.not_applicable)
 
 
 def test_subjects_are_worst_first_and_those_at_fault_before_those_they_explain(case_of: CaseOf) -> None:
