@@ -38,9 +38,16 @@ _GIB = 5.0
 _GRUB = "boot/grub/i386-pc"
 _EXECUTABLE = "x86_64"
 _PRESEED = "grub-pc grub-pc/install_devices_empty boolean true"
+_IDLE_HOOKS = ("dmsetup", "fsck", "keymap", "lvm2", "resume", "thermal", "udev", "xfs")
+"""Of initramfs-tools: what they bring no guest uses before its root is there, and an emulated machine that
+renews its initramfs spends four fifths of the time on it."""
+_FEWER_HOOKS = (
+    f"cd /usr/share/initramfs-tools/hooks && chmod a-x {' '.join(_IDLE_HOOKS)} && update-initramfs -u"
+)
 _OPTIONS = (
     f"--essential-hook=copy-in {OVERLAY / 'etc' / 'initramfs-tools'} /etc",
     f'--essential-hook=echo "{_PRESEED}" | chroot "$1" debconf-set-selections',
+    f"""--customize-hook=chroot "$1" sh -c '{_FEWER_HOOKS}'""",
 )
 _CONFIG = """\
 linux /boot/{kernel} {command_line}
@@ -51,7 +58,8 @@ boot
 
 def folder() -> Path:
     """Where the disk goes, by the hash of all that decides what is in it."""
-    words = [image.folder().name, str(_SIZE_KIB), *_CORE_MODULES, _CONFIG, *packages.names(PACKAGES)]
+    words = [image.folder().name, str(_SIZE_KIB), *_CORE_MODULES, _CONFIG, _FEWER_HOOKS]
+    words += packages.names(PACKAGES)
     return places.cache() / "guest" / digest.of_words([*words, digest.of_tree(OVERLAY)])
 
 

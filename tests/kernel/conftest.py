@@ -21,12 +21,27 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 _PREFIX = "rw-guests-"
+_LONG = (
+    "test_slurm.py",
+    "test_nvmeof_host.py",
+    "test_kernel_tuning.py",
+    "test_rdma_nics.py",
+    "test_nvmeof_target.py",
+    "test_reboot.py",
+)
+"""First: two workers, each with guests of its own, take one file after the other, and end side by side."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.kernel)
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    name = item.path.name if item.path.is_relative_to(HERE) else ""
+    return _LONG.index(name) if name in _LONG else len(_LONG)
 
 
 def _lacking() -> str:

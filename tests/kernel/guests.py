@@ -25,6 +25,7 @@ import testinfra  # type: ignore[import-untyped]  # (it has no types)
 
 from bootstrap import digest, fresh, guest
 from rackwright.cli.cluster import open_cluster
+from rackwright.cli.converging import TAGS
 from rackwright.provision.keys import login_public_key
 from rackwright.render.boot import seeds, site_folder
 from tests.kernel.machine import SAVED, WITHIN_S, Card, Machine, qemu_version, wait_for
@@ -275,12 +276,15 @@ class Guests:
         return document
 
     def play(self, playbook: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        """Plain ansible-playbook on the generated inventory; a playbook of a test may be anywhere."""
+        """Plain ansible-playbook on the generated inventory, with the tags that `rackwright converge` has."""
         program = str(Path(sys.executable).with_name("ansible-playbook"))
         places = {"state": self.state, "rendered": self.state / "rendered", "secrets": self.state / "secrets"}
         variables = [word for name, path in places.items() for word in ("-e", f"rackwright_{name}={path}")]
         return self._local(
-            [program, "-i", str(self.state / "inventory" / "hosts.yml"), str(playbook), *variables, *options],
+            [
+                *(program, "-i", str(self.state / "inventory" / "hosts.yml"), str(playbook)),
+                *("--tags", TAGS, *variables, *options),
+            ],
             {"ANSIBLE_CONFIG": str(self.state / "inventory" / "ansible.cfg")},
         )
 

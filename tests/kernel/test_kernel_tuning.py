@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import pytest
 
 from rackwright import paths
 from rackwright.converge.prepare import munge_key
@@ -12,6 +15,8 @@ from rackwright.render.files import write_all
 from tests.kernel.guests import NODE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kernel.guests import Guests
 
 PLAY = paths.repository() / "playbooks" / "kernel.yml"
@@ -35,14 +40,19 @@ PAGES = "cat /sys/kernel/mm/transparent_hugepage/enabled"
 REPORT = "/usr/local/sbin/rackwright-kernel-tuning report"
 
 
-def tuned(guests: Guests, tuning: dict[str, object]) -> int:
-    """Converge the node with these settings in its pool; how many tasks changed something."""
+def plan(guests: Guests, tuning: dict[str, object]) -> None:
+    """The node has these settings in its pool, and no Slurm."""
     lines = guests.spec_without_slurm.splitlines()
     start = lines.index("  node:")
     lines.insert(start + 1, f"    tuning: {json.dumps(tuning)}")
     guests.spec.write_text("\n".join(lines) + "\n")
     guests.rackwright("plan", str(guests.spec))
     write_all(guests.plan, guests.state / "rendered")
+
+
+def tuned(guests: Guests, tuning: dict[str, object]) -> int:
+    """Converge the node with these settings; how many tasks changed something."""
+    plan(guests, tuning)
     done = guests.play(PLAY, "--limit", NODE)
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.search(rf"^{NODE} .*changed=(\d+)", done.stdout, re.MULTILINE)
@@ -67,16 +77,74 @@ def states(guests: Guests) -> dict[str, str]:
     return {rest.partition(":")[0]: state for state, rest in lines}
 
 
-def test_settings_are_live_then_after_a_reboot_then_unchanged_then_away(guests: Guests) -> None:
-    was = {command: guests.run(NODE, command) for command in (SWAPPINESS, PAGES)}
-    assert tuned(guests, TUNING) == 2
-    _live_at_once(guests)
-    _told_what_waits(guests)
-    reboot(guests)
-    _live_after_the_boot(guests)
-    assert tuned(guests, TUNING) == 0
+@dataclass(frozen=True)
+class Laid:
+    """The node with all settings, as one run of the role has left it."""
+
+    guests: Guests
+    was: dict[str, str]
+    changed: int
+
+
+LAID, BOOTED = "laid", "booted"
+"""What the guests are saved as: a run renews boot loader and initramfs, which takes longest of all."""
+
+
+@pytest.fixture(scope="module")
+def _laid(_machines: Guests) -> Laid:
+    guests = _machines
+    with guests.network.entered():
+        guests.restore()
+        was = {command: guests.run(NODE, command) for command in (SWAPPINESS, PAGES)}
+        laid = Laid(guests, was, tuned(guests, TUNING))
+        guests.save(LAID)
+    return laid
+
+
+@pytest.fixture(scope="module")
+def _booted(_laid: Laid) -> Laid:
+    guests = _laid.guests
+    with guests.network.entered():
+        guests.restore(LAID)
+        plan(guests, TUNING)
+        reboot(guests)
+        guests.save(BOOTED)
+    return _laid
+
+
+@pytest.fixture
+def laid(_laid: Laid) -> Iterator[Laid]:
+    """Not booted since."""
+    with _laid.guests.network.entered():
+        _laid.guests.restore(LAID)
+        plan(_laid.guests, TUNING)
+        yield _laid
+
+
+@pytest.fixture
+def booted(_booted: Laid) -> Iterator[Laid]:
+    """After `rackwright reboot`."""
+    with _booted.guests.network.entered():
+        _booted.guests.restore(BOOTED)
+        plan(_booted.guests, TUNING)
+        yield _booted
+
+
+def test_settings_are_live_at_once_and_what_waits_for_a_reboot_is_told(laid: Laid) -> None:
+    assert laid.changed == 2
+    _live_at_once(laid.guests)
+    _told_what_waits(laid.guests)
+
+
+def test_all_is_live_after_the_reboot_and_a_second_run_changes_nothing(booted: Laid) -> None:
+    _live_after_the_boot(booted.guests)
+    assert tuned(booted.guests, TUNING) == 0
+
+
+def test_what_is_wished_no_more_is_as_it_was_before(booted: Laid) -> None:
+    guests = booted.guests
     assert tuned(guests, {}) == 2
-    assert {command: guests.run(NODE, command) for command in was} == was
+    assert {command: guests.run(NODE, command) for command in booted.was} == booted.was
     assert guests.run(NODE, "find /etc /usr/local -name '*tuning*'") == ""
     assert "cmdline nosoftlockup" in guests.run(NODE, "cat /run/rackwright/reboot/kernel_tuning")
     reboot(guests)
@@ -128,11 +196,8 @@ def _live_after_the_boot(guests: Guests) -> None:
     assert "unlimited" in guests.run(NODE, f"grep 'Max locked memory' /proc/{pid}/limits")
 
 
-def test_drift_names_what_a_hand_has_changed_and_changes_nothing(guests: Guests) -> None:
-    options = {"virtio_net": {"napi_tx": 1}}
-    tuned(
-        guests, {"sysctl": {"vm.swappiness": 7}, "module_options": options, "transparent_hugepages": "never"}
-    )
+def test_drift_names_what_a_hand_has_changed_and_changes_nothing(booted: Laid) -> None:
+    guests = booted.guests
     munge_key(guests.state / "secrets")
     words = ("drift", str(guests.spec), "--limit", NODE, "--playbook", str(PLAY))
     assert guests.json(*words)["drift"] == []
