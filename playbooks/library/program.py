@@ -62,7 +62,7 @@ def main() -> None:
         "modules": {"type": "list", "elements": "path", "default": []},
         "input": {"type": "dict", "default": {}},
         "secret": {"type": "path", "no_log": False},
-        "texts": {"type": "dict", "required": True},
+        "texts": {"type": "dict", "required": True, "no_log": True},  # Ansible logs arguments on the host
         "handed": {"type": "dict", "default": {}, "no_log": True},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ansible.module_utils.basic import AnsibleModule  # type: ignore[import-untyped]  # (ansible has no types)
+
 if TYPE_CHECKING:
+    import pytest
+
     from tests.unit.playbooks.conftest import Library
 
 PROGRAM = "import json, sys\nimport on_host\nprint(json.dumps(on_host.said(json.load(sys.stdin))))\n"
@@ -22,6 +26,15 @@ def test_a_program_imports_what_was_handed_over_with_it(library: Library) -> Non
     answer = ran(library, "{'changes': [str(asked['plan'])]}")
     assert (answer["changed"], answer["changes"]) == (True, ["7"])
     assert "drift" not in answer
+
+
+def test_the_hosts_log_has_no_program_in_it(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(AnsibleModule, "log", lambda _, text, **__: logged.append(text))
+    ran(library, "{}")
+    (line,) = logged
+    assert "src=roles/one/files/first.py" in line
+    assert "import on_host" not in line
 
 
 def test_check_mode_is_the_programs_own_and_its_drift_is_told(library: Library) -> None:
