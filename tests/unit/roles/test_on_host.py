@@ -120,6 +120,15 @@ def test_a_note_is_read_as_it_was_kept_and_is_for_root_alone(shared: ModuleType,
     assert shared.kept(path, nothing) is nothing
 
 
+def test_a_note_is_on_the_disk_before_it_takes_the_place_of_the_one_before(
+    shared: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(shared.os, "fsync", lambda _: synced.append((tmp_path / "note.new").read_text()))
+    shared.keep(tmp_path / "note.json", {"a": 1})
+    assert synced == ['{"a": 1}']
+
+
 def test_a_note_that_cannot_be_written_whole_leaves_the_one_before(
     shared: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
