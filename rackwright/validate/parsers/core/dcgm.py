@@ -46,6 +46,8 @@ _KEYS = frozenset(
 _SOFTWARE = "deployment"
 """Category of version 3 whose results are about the host, and name no GPU."""
 _GPU = "GPU"
+_QUOTED = 200
+"""Characters of what stands in place of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def read(text: str) -> Diagnosis:
     """
     head, brace, _ = text.partition("{")
     if not brace:
-        raise not_run(" ".join(head[:1000].split())[:200])
+        raise not_run(" ".join(head.lstrip()[:_QUOTED].split()) or "no document")
     top = object_of(text[len(head) :])
     roots = [name for name in _ROOTS if name in top]
     if len(roots) != 1:
