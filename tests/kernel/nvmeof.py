@@ -55,8 +55,17 @@ class Storage:
     key = _key(1)
     other_key = _key(2)
 
-    def write(self, *, dhchap: bool = False, transport: str = "tcp", **wishes: object) -> None:
-        """Give the guests' spec this storage; wishes are of the namespace, or of its subsystem."""
+    def write(
+        self, *, dhchap: bool = False, transport: str = "tcp", served: bool = True, **wishes: object
+    ) -> None:
+        """Give the guests' spec this storage; wishes are of the namespace, or of its subsystem.
+
+        Args:
+            dhchap: whether hosts prove who they are.
+            transport: tcp, or rdma over soft links.
+            served: whether it has its subsystem, or none any more.
+            wishes: values of the spec.
+        """
         chosen = [name for name in ("use", "loss_timeout_s", "policy") if name in wishes]
         of_subsystem: dict[str, object] = {name: wishes.pop(name) for name in chosen}
         namespace: dict[str, object] = {"nsid": 1, "device": DISK, **wishes}
@@ -73,7 +82,7 @@ class Storage:
             "hosts": ["node"],
             "transport": transport,
             "networks": {"rails": {}},
-            "subsystems": {"fast": subsystem},
+            "subsystems": {"fast": subsystem} if served else {},
             **({"dhchap": "state:secrets/dhchap.csv"} if dhchap else {}),
         }
         yaml = YAML(typ="safe")

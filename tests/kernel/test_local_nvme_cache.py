@@ -8,7 +8,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.kernel.guests import NODE
-from tests.kernel.machine import wait_for
 from tests.kernel.nvmeof import PLAYBOOK, own_spec
 
 if TYPE_CHECKING:
@@ -43,9 +42,7 @@ def test_scratch_is_striped_mounted_wiped_at_a_jobs_end_and_back_after_a_boot(sp
     assert guests.run(NODE, "lvs --noheadings --options stripes rackwright_scratch/scratch").strip() == "2"
     guests.user(NODE, "echo mine > /scratch/file")
     assert "changed=0" in _converge(guests)
-    guests.run(NODE, "systemctl reboot --no-block")
-    wait_for(lambda: not guests.answers(NODE), lambda: "it does not go down")
-    guests.await_login(NODE)
+    guests.reboot(NODE)
     assert guests.run(NODE, "findmnt --noheadings --output FSTYPE /scratch") == "ext4"
     assert guests.user(NODE, "cat /scratch/file") == "mine"
     guests.run(NODE, "/etc/slurm/epilog.d/50-local-nvme.sh")

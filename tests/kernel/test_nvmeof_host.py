@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
     from tests.kernel.guests import Guests
 
-FIO = (
-    "--name=verified --rw=write --bs=64k --size=16m --rate=256k --direct=1 --ioengine=psync "
-    "--verify=sha256 --verify_fatal=1 --output-format=json --output=/run/fio.json"
-)
-"""A minute of writes, then as long of reading them back."""
+MIB = 4
+"""Of a round: a quarter of a minute of writes, which are then read back at once."""
+ROUNDS = f"""\
+number=0
+until [ -e /run/enough ]; do
+    number=$((number + 1))
+    fio --name=verified --filename="$1" --randseed=$number --rw=write --bs=64k --size={MIB}m --rate=,256k \
+        --direct=1 --ioengine=psync --verify=sha256 --verify_fatal=1 \
+        --output-format=json --output=/run/fio.$number.json || exit
+done
+"""
+"""Each writes other data: what an earlier one has left is no proof of the next."""
 
 
 @pytest.fixture
@@ -41,29 +48,31 @@ def _await_states(storage: Storage, *states: str) -> None:
     )
 
 
-def _start_fio(storage: Storage) -> None:
-    run = f"systemd-run --quiet --unit=verified --property=Type=exec fio --filename={storage.device} {FIO}"
-    storage.guests.run(NODE, f"rm -f /run/fio.json; {run}")
+def _start_fio(storage: Storage, file: str) -> None:
+    """Rounds of writing and verifying, until they are told that it is enough."""
+    storage.guests.run(NODE, f"cat > /run/rounds <<'END'\n{ROUNDS}END")
+    run = f"systemd-run --quiet --unit=verified --property=Type=exec sh /run/rounds {file}"
+    storage.guests.run(NODE, f"rm -f /run/enough /run/fio.*; {run}")
 
 
-def _fio_runs(storage: Storage) -> bool:
-    return storage.guests.run(NODE, "systemctl is-active verified || true") == "active"
+def _fio(storage: Storage) -> str:
+    """State of its unit: active, failed, or inactive where it has ended well."""
+    return storage.guests.run(NODE, "systemctl is-active verified || true")
 
 
 def _assert_fio_lost_nothing(storage: Storage) -> None:
-    wait_for(lambda: not _fio_runs(storage), lambda: "fio does not end")
-    said = storage.guests.run(NODE, "cat /run/fio.json")
-    job = json.loads(said[said.index("{") :])["jobs"][0]
-    assert job["error"] == 0, said
-    assert job["write"]["io_bytes"] == job["read"]["io_bytes"] == 16 << 20
-
-
-def _reboot(storage: Storage, name: str) -> None:
-    boot = storage.guests.boot_id(name)
-    storage.guests.run(name, "systemctl reboot --no-block")
-    wait_for(lambda: not storage.guests.answers(name), lambda: f"{name} does not go down")
-    storage.guests.await_login(name)
-    assert storage.guests.boot_id(name) != boot
+    """It ran until now, and every byte of every round was read back as written."""
+    assert _fio(storage) == "active"
+    storage.guests.run(NODE, "touch /run/enough")
+    wait_for(lambda: _fio(storage) != "active", lambda: "fio does not end")
+    assert _fio(storage) == "inactive", storage.guests.run(NODE, "journalctl --no-pager -u verified")
+    rounds = storage.guests.run(NODE, "ls /run/fio.*.json").split()
+    assert rounds
+    for file in rounds:
+        said = storage.guests.run(NODE, f"cat {file}")
+        job = json.loads(said[said.index("{") :])["jobs"][0]
+        assert job["error"] == 0, said
+        assert job["write"]["io_bytes"] == job["read"]["io_bytes"] == MIB << 20
 
 
 def test_two_paths_carry_one_namespace_and_a_cut_one_loses_nothing(storage: Storage) -> None:
@@ -72,7 +81,6 @@ def test_two_paths_carry_one_namespace_and_a_cut_one_loses_nothing(storage: Stor
     storage.converge(HEAD, NODE)
     _await_states(storage, "live", "live")
     assert guests.run(NODE, "cat /sys/class/nvme-subsystem/nvme-subsys*/iopolicy") == "round-robin"
-    assert storage.changed(HEAD, NODE) == {}
 
     guests.run(NODE, "dd if=/dev/urandom of=/root/r bs=1M count=8 status=none")
     guests.run(NODE, f"dd if=/root/r of={storage.device} bs=1M oflag=direct status=none")
@@ -82,12 +90,11 @@ def test_two_paths_carry_one_namespace_and_a_cut_one_loses_nothing(storage: Stor
     )
     assert guests.run(HEAD, f"dd if={DISK} bs=1M count=8 iflag=direct status=none | sha256sum") == here
 
-    _start_fio(storage)
+    _start_fio(storage, storage.device)
     guests.network.cut("tap1-1")
     wait_for(
         lambda: "live" in _states(storage) and len(set(_states(storage))) == 2, lambda: "no path is lost"
     )
-    assert _fio_runs(storage)
     (lost,) = [one for one in storage.drift(NODE, code=1) if one["kind"] == "namespace"]
     assert lost["intended"] == "live"
     guests.network.mend("tap1-1")
@@ -101,21 +108,14 @@ def test_a_target_that_boots_under_io_and_then_both_ends_lose_nothing(storage: S
     storage.converge(HEAD, NODE)
     guests.run(NODE, "dd if=/dev/urandom of=/fast/r bs=1M count=8 conv=fsync status=none")
     before = guests.run(NODE, "sha256sum < /fast/r")
-    run = f"systemd-run --quiet --unit=verified --property=Type=exec fio --filename=/fast/io {FIO}"
-    guests.run(NODE, f"rm -f /run/fio.json; {run}")
-    _reboot(storage, HEAD)
-    assert _fio_runs(storage)
+    _start_fio(storage, "/fast/io")
+    guests.reboot(HEAD)
     _await_states(storage, "live", "live")
     _assert_fio_lost_nothing(storage)
     kind, options = guests.run(NODE, "findmnt --noheadings --output FSTYPE,OPTIONS /fast").split()
     assert (kind, options.split(",")[0]) == ("ext4", "rw")
 
-    for name in (NODE, HEAD):
-        guests.run(name, "systemctl reboot --no-block")
-    for name in (NODE, HEAD):
-        wait_for(lambda name=name: not guests.answers(name), lambda name=name: f"{name} does not go down")  # type: ignore[misc]  # (a default binds it)
-    for name in (HEAD, NODE):
-        guests.await_login(name)
+    guests.reboot(NODE, HEAD)
     wait_for(
         lambda: guests.run(NODE, "systemctl is-active fast.mount || true") == "active",
         lambda: guests.run(NODE, "journalctl --no-pager -b -u rackwright-nvmeof-host -u fast.mount"),
@@ -125,12 +125,21 @@ def test_a_target_that_boots_under_io_and_then_both_ends_lose_nothing(storage: S
     assert storage.changed(HEAD, NODE) == {}
 
 
-def test_what_is_planned_no_more_is_unmounted_and_disconnected(storage: Storage) -> None:
+def test_what_is_planned_no_more_is_let_go_of_before_its_target_stops_serving_it(storage: Storage) -> None:
     guests = storage.guests
     storage.write(file_system="ext4", mount="/fast")
     storage.converge(HEAD, NODE)
-    storage.write()
-    storage.converge(HEAD, NODE)
+    guests.run(NODE, "sh -c 'echo dirty > /fast/last'")
+    storage.write(served=False)
+    assert f"{guests.rail(NODE, 0)} still connected" in storage.converge(HEAD, code=1)
+    storage.converge(NODE)
+    storage.converge(HEAD)
     assert guests.run(NODE, "findmnt /fast || echo none") == "none"
     assert guests.run(NODE, "ls /etc/systemd/system/fast.mount 2>/dev/null || echo none") == "none"
-    _await_states(storage, "live", "live")
+    assert guests.run(NODE, "ls /sys/class/nvme") == ""
+    assert guests.run(HEAD, "cd /sys/kernel/config/nvmet && ls -A subsystems ports hosts").split() == [
+        "hosts:",
+        "ports:",
+        "subsystems:",
+    ]
+    assert guests.run(HEAD, f"mount -o ro {DISK} /mnt && cat /mnt/last") == "dirty"

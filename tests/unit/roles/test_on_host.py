@@ -125,6 +125,7 @@ def test_a_note_is_on_the_disk_before_it_takes_the_place_of_the_one_before(
 ) -> None:
     synced: list[str] = []
     monkeypatch.setattr(shared.os, "fsync", lambda _: synced.append((tmp_path / "note.new").read_text()))
+    (tmp_path / "note.new").write_text("what a run that was killed has left of a longer note")
     shared.keep(tmp_path / "note.json", {"a": 1})
     assert synced == ['{"a": 1}']
 
