@@ -26,7 +26,7 @@ SCHEMA = "rackwright/env/1"
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Print the environment in which a plain `pulumi` works in the stack folders of SPEC."""
     prepared = prepare(spec, stack)
-    install_plugin(prepared.folders.state)
+    install_plugin(prepared.folders)
     unset, cloud = emulated.exports(prepared.plan.cluster.name)
     wanted = environment(prepared.plan, prepared.folders.state) | cloud
     # The engine would prefer it to the file.

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from rackwright.errors import EnvironmentUnfit
 from rackwright.provision.onprem.reconcile import Reconciler
 from rackwright.spec.base import Model
 
@@ -28,22 +27,17 @@ F = TypeVar("F", bound=Model)
 
 @dataclass
 class Process:
-    """What all sets of one plugin process share."""
+    """What all sets of one plugin process share.
 
+    Args:
+        folders: what references are relative to.
+        reconciler: the one that brings up hosts.
+        stopped: whether nothing further is to begin.
+    """
+
+    folders: Folders
     reconciler: Reconciler = field(default_factory=Reconciler)
     stopped: threading.Event = field(default_factory=threading.Event)
-    configured: Folders | None = None
-
-    @property
-    def folders(self) -> Folders:
-        """What references are relative to.
-
-        Raises:
-            EnvironmentUnfit: the stack's settings do not say.
-        """
-        if self.configured is None:
-            raise EnvironmentUnfit("the provider is not configured", hint="run `rackwright stacks init SPEC`")
-        return self.configured
 
     def stop(self) -> None:
         """Begin nothing further."""

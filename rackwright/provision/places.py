@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import dataclass
@@ -96,13 +97,15 @@ def _backend(backend: str, state: Path) -> str:
     return f"file://{folder}"
 
 
-def install_plugin(state: Path) -> None:
-    """Put the launcher of our provider where the engine looks for this version of it.
+def install_plugin(folders: Folders) -> None:
+    """Put the launcher of our provider where the engine looks for this version of it; it knows the folders.
 
     Never on PATH: the engine warns of every plugin it finds there.
     """
-    folder = state / "pulumi" / "plugins" / f"resource-rackwright-v{__version__}"
+    folder = folders.state / "pulumi" / "plugins" / f"resource-rackwright-v{__version__}"
     launcher = folder / LAUNCHER
-    script = f'#!/bin/sh\nexec "{sys.executable}" -I -W ignore -m rackwright.provision.server "$@"\n'
+    options = shlex.join([f"--spec-folder={folders.spec}", f"--state-folder={folders.state}"])
+    python = shlex.quote(sys.executable)
+    script = f'#!/bin/sh\nexec {python} -I -W ignore -m rackwright.provision.server {options} "$@"\n'
     if not launcher.is_file() or launcher.read_text(encoding="utf-8") != script:
         canonical.write_atomic(launcher, script, mode=0o755)

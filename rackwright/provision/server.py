@@ -8,12 +8,14 @@ what was done, reports what was not, and tries that again at the next `up`.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import functools
 import logging
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, Protocol, TypeVar
 
 import grpc  # type: ignore[import-untyped]  # (no types of its own; so are the next three)
@@ -29,6 +31,7 @@ from rackwright import __version__
 from rackwright.errors import EnvironmentUnfit, Failure, RackwrightError, SubjectFailed
 from rackwright.provision.kinds import KINDS, model, model_or_none
 from rackwright.provision.lifeline import end_with_engine
+from rackwright.provision.places import Folders
 from rackwright.provision.provider import Provider
 
 if TYPE_CHECKING:
@@ -221,14 +224,14 @@ def _not_importable(name: str) -> EnvironmentUnfit:
     )
 
 
-async def serve(engine: str) -> None:
+async def serve(engine: str, folders: Folders) -> None:
     """Serve one engine until it ends; the port is the first line on stdout, as the engine expects."""
     size = [
         ("grpc.max_receive_message_length", _MESSAGE_BYTES),
         ("grpc.max_send_message_length", _MESSAGE_BYTES),
     ]
     server = grpc.aio.server(options=size)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(Provider(), engine), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(Provider(folders), engine), server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     sys.stdout.write(f"{port}\n")
@@ -236,16 +239,26 @@ async def serve(engine: str) -> None:
     await server.wait_for_termination()
 
 
+def _arguments(words: Sequence[str]) -> tuple[str, Folders]:
+    """The launcher's options, and the engine's address; the engine adds options, which come and go."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--spec-folder", type=Path, required=True)
+    parser.add_argument("--state-folder", type=Path, required=True)
+    parser.add_argument("engine")
+    told, _ = parser.parse_known_args(words)
+    return told.engine, Folders(spec=told.spec_folder, state=told.state_folder)
+
+
 def main() -> None:
-    """The launcher's entry: the engine's address is the first argument."""
-    engine = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
+    """The launcher's entry."""
+    engine, folders = _arguments(sys.argv[1:])
     # The engine ends its plugins by SIGINT, and waits 5 s for one that does not go. Ctrl-C does not
     # come this way: the engine starts each plugin in a process group of its own, and tells it by Cancel.
     signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(0))
     # Sushy and urllib3 log what we report ourselves; stderr would show it as the engine's warnings.
     logging.getLogger().addHandler(logging.NullHandler())
     end_with_engine(engine)
-    asyncio.run(serve(engine))
+    asyncio.run(serve(engine, folders))
 
 
 if __name__ == "__main__":

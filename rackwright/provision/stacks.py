@@ -25,7 +25,6 @@ from rackwright.provision.command import Command
 from rackwright.provision.engine_errors import refused
 from rackwright.provision.places import engine, environment, install_plugin
 from rackwright.provision.program import OUTPUTS, PLAN
-from rackwright.provision.provider import PACKAGE, SPEC_FOLDER, STATE_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,7 +171,7 @@ def open_stack(name: StackName, plan: Plan, folders: Folders) -> Open:
         EnvironmentUnfit: the engine is missing, or cannot open the stack.
     """
     command = Command(engine())
-    install_plugin(folders.state)
+    install_plugin(folders)
     variables = environment(plan, folders.state)
     workspace = LocalWorkspace(
         work_dir=str(name.folder),
@@ -206,11 +205,7 @@ def _configure(stack: Stack, settings: Path, wanted: Mapping[str, str]) -> None:
 
 
 def _settings(name: StackName, folders: Folders) -> dict[str, str]:
-    return {
-        f"{name.project}:{PLAN}": str(folders.plan),
-        f"{PACKAGE}:{SPEC_FOLDER}": str(folders.spec),
-        f"{PACKAGE}:{STATE_FOLDER}": str(folders.state),
-    }
+    return {f"{name.project}:{PLAN}": str(folders.plan)}
 
 
 def missing_input(opened: Open) -> str:

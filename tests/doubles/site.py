@@ -55,6 +55,16 @@ class Site:
         self.hall.close()
         self.settings.unlink(missing_ok=True)
 
+    def move(self, folder: Path) -> None:
+        """To another machine, as far as anybody can tell: other folders, and a checkout without settings."""
+        before, self.folder = self.folder, folder
+        shutil.copytree(before, folder, symlinks=True)
+        shutil.rmtree(before / "state")
+        for references_to in ("ca.pem", "bmc.csv"):
+            (before / references_to).unlink()
+        self.environment["XDG_STATE_HOME"] = str(folder / "state")
+        self.settings.unlink()
+
     @property
     def spec(self) -> Path:
         return self.folder / f"{self.name}.yaml"

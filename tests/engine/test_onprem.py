@@ -11,6 +11,7 @@ from tests.doubles.redfish import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.doubles.site import Site
 
@@ -33,6 +34,18 @@ def test_up_powers_each_host_on_once_and_a_second_up_changes_nothing(make_site: 
     assert set(second["resources"]) == {"same"}
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
     assert {host["state"] for host in second["outputs"]["hosts"].values()} == {"on"}
+
+
+def test_the_state_goes_on_from_a_machine_with_other_folders(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = make_site()
+    site.run("up", "--yes")
+    site.move(tmp_path / "home of another")
+    assert site.stack("preview")["changes"] == []
+    site.bmc("node-002").power = "Off"
+    assert site.stack("up", "--yes")["changes"] == [_power("node-002", "off", "on")]
+    site.run("destroy", "--yes")
 
 
 def test_a_host_switched_off_by_hand_shows_in_preview_and_comes_back_with_up(

@@ -11,7 +11,7 @@ import pytest
 
 from rackwright import __version__
 from rackwright.errors import EnvironmentUnfit
-from rackwright.provision.places import engine, install_plugin
+from rackwright.provision.places import Folders, engine, install_plugin
 
 
 def _engine_in(folder: Path) -> Path:
@@ -51,19 +51,21 @@ def _launcher(state: Path) -> Path:
 def test_the_launcher_is_written_once_and_again_for_another_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install_plugin(tmp_path)
+    install_plugin(Folders(tmp_path / "my specs", tmp_path))
     launcher = _launcher(tmp_path)
     assert os.access(launcher, os.X_OK)
     first = launcher.stat().st_mtime_ns
-    install_plugin(tmp_path)
+    install_plugin(Folders(tmp_path / "my specs", tmp_path))
     assert launcher.stat().st_mtime_ns == first
     monkeypatch.setattr(sys, "executable", "/another/python")
-    install_plugin(tmp_path)
-    assert '"/another/python"' in launcher.read_text()
+    install_plugin(Folders(tmp_path / "my specs", tmp_path))
+    assert "exec /another/python -I" in launcher.read_text()
+    install_plugin(Folders(tmp_path / "others", tmp_path))
+    assert f"--spec-folder={tmp_path}/others " in launcher.read_text()
 
 
 def test_the_launcher_starts_the_provider_from_any_folder(tmp_path: Path) -> None:
-    install_plugin(tmp_path)
+    install_plugin(Folders(tmp_path / "my specs", tmp_path))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "grpc.py").write_text("raise SystemExit('the project shadowed a library')")

@@ -30,7 +30,7 @@ class Engine:
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
-        self.provider = Provider()
+        self.provider = Provider(ground.folders)
         self.loop = asyncio.new_event_loop()
         self.server, port = self.loop.run_until_complete(self._serve())
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
@@ -51,8 +51,7 @@ class Engine:
         return self.loop.run_until_complete(call)
 
     def configure(self) -> None:
-        folders = {"specFolder": str(self.ground.folders.spec), "stateFolder": str(self.ground.folders.state)}
-        self.ask("Configure", proto.ConfigureRequest(args=_struct(folders)))
+        self.ask("Configure", proto.ConfigureRequest(args=_struct({})))
 
     def close(self) -> None:
         self.channel.close()
@@ -83,11 +82,10 @@ def _created(engine: Engine) -> Struct:
     return created.properties
 
 
-def test_it_tells_its_version_and_configuration(engine: Engine) -> None:
+def test_it_tells_its_version_and_needs_no_configuration(engine: Engine) -> None:
     assert engine.ask("GetPluginInfo", proto.PluginInfo()).version == __version__
     assert '"rackwright:onprem:HostSet"' in engine.ask("GetSchema", proto.GetSchemaRequest()).schema
-    lacking = engine.ask("CheckConfig", proto.CheckRequest(news=_struct({"specFolder": "/x"})))
-    assert [failure.property for failure in lacking.failures] == ["stateFolder"]
+    assert not engine.ask("CheckConfig", proto.CheckRequest(news=_struct({}))).failures
 
 
 def test_inputs_that_are_no_host_set_are_refused_by_their_place(engine: Engine) -> None:
