@@ -17,7 +17,7 @@ from rackwright.spec.slots import slot_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.plan.fabric.links import Column, Links
+    from rackwright.plan.fabric.links import Links
     from rackwright.plan.fabric.model import CablingPlan
     from rackwright.plan.model import Plan
 
@@ -141,13 +141,6 @@ def _of(roster: Roster, some: Links) -> Iterator[Cable]:
         a, z = low.end(number, port, lane), high.end(other, other_port, other_lane)
         metres = length_m(a.spot, z.spot, roster.rack_units) if a.spot and z.spot else None
         yield Cable(some.plane, some.roles, a, z, rate, metres, kind(metres, tails) if metres else "", tails)
-
-
-def _rows(columns: tuple[Column, ...]) -> Iterator[tuple[tuple[int, int, int], tuple[int, int, int]]]:
-    """Number, port and lane of both ends of each cable."""
-    number, port, lane, other, other_port, other_lane = (one.tolist() for one in columns)
-    lower = zip(number, port, lane, strict=True)
-    return zip(lower, zip(other, other_port, other_lane, strict=True), strict=True)
 
 
 @dataclass(frozen=True)
