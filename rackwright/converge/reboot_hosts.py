@@ -20,6 +20,8 @@ NOTES = "/run/rackwright/reboot"
 """Roles write there why their host waits; a reboot empties it."""
 _NO_CONNECTION = 255
 _CONNECT_S, _ANSWER_S = 15, 60
+_TRIES = 3
+"""Of what may be said twice: one lost connection among the thousands of a rolling reboot does not end it."""
 _STATE = "sinfo --noheader --nodes={host} --format='%T|%E'"
 _DOWN = ("down", "unk", "fail", "boot", "reboot", "powering")
 
@@ -51,6 +53,14 @@ class Ssh:
             return _NO_CONNECTION, ""
         return done.returncode, done.stdout
 
+    def ask(self, host: str, command: str) -> tuple[int, str]:
+        """The same of what changes nothing when it is said twice: tried again where there was no answer."""
+        answer = self.run(host, command)
+        for _ in range(_TRIES - 1):
+            if answer[0] == _NO_CONNECTION:
+                answer = self.run(host, command)
+        return answer
+
 
 @dataclass(frozen=True, slots=True)
 class SshFleet:
@@ -67,7 +77,7 @@ class SshFleet:
         """Those that start at boot, and run."""
         shown = "systemctl list-units --type=service --state=running --no-legend --plain"
         enabled = "systemctl list-unit-files --type=service --state=enabled --no-legend --plain"
-        _, said = self.ssh.run(host, f"{shown}; echo; {enabled}")
+        _, said = self.ssh.ask(host, f"{shown}; echo; {enabled}")
         running, _, at_boot = said.partition("\n\n")
         first = [
             {line.split()[0] for line in part.splitlines() if line.split()} for part in (running, at_boot)
@@ -80,7 +90,7 @@ class SshFleet:
         Raises:
             Incomplete: it cannot be asked.
         """
-        status, said = self.ssh.run(host, f"grep -rhs . {NOTES}; true")
+        status, said = self.ssh.ask(host, f"grep -rhs . {NOTES}; true")
         if status != 0:
             raise Incomplete(
                 "it cannot be asked whether it waits for a reboot",
@@ -149,7 +159,7 @@ class SshSlurm:
         """
         if host not in self.controllers:
             return ""
-        status, said = self.ssh.run(self.controllers[host], command)
+        status, said = self.ssh.ask(self.controllers[host], command)
         if status != 0:
             got = "no answer" if status == _NO_CONNECTION else f"exit status {status}"
             cause = f"{command.partition(' ')[0]} on {self.controllers[host]}: {got}"

@@ -47,6 +47,35 @@ def test_slurm_that_refuses_is_named_with_its_controller() -> None:
     assert (failure.subject, failure.cause) == ("node-001", "scontrol on head-001: exit status 1")
 
 
+@dataclass(frozen=True)
+class Lossy(Ssh):
+    """Answers, but not at first."""
+
+    lost: int
+    asked: list[str] = field(default_factory=list)
+
+    def run(self, host: str, command: str) -> tuple[int, str]:
+        del host
+        self.asked.append(command)
+        return (255, "") if len(self.asked) <= self.lost else (0, "7\n")
+
+
+def test_a_lost_connection_to_the_controller_is_tried_again_and_not_for_ever() -> None:
+    lossy = Lossy(Path("ssh_config"), lost=2)
+    assert SshSlurm(lossy, {"node-001": "head-001"}).jobs("node-001") == ("7",)
+    assert len(set(lossy.asked)) == 1
+    dead = Lossy(Path("ssh_config"), lost=100)
+    with pytest.raises(SubjectFailed):
+        SshSlurm(dead, {"node-001": "head-001"}).release("node-001")
+    assert len(dead.asked) == 3
+
+
+def test_a_reboot_is_said_once() -> None:
+    lossy = Lossy(Path("ssh_config"), lost=100)
+    SshFleet(lossy).reboot("node-001")
+    assert len(lossy.asked) == 1
+
+
 def test_host_in_no_slurm_is_drained_by_nobody() -> None:
     slurm = SshSlurm(answering(), {})
     slurm.drain("store-001", "rackwright reboot: a new kernel")
