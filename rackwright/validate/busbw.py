@@ -55,6 +55,6 @@ def bound(collective: str, ranks: int, injection: float) -> float:
         injection: rate at which one rank can send, and at the same time receive.
 
     Source: Chan et al., Collective communication: theory, practice, and experience (2007), §3:
-    lower bounds of the bandwidth term; design §8.
+    lower bounds of the bandwidth term.
     """
     return injection * factor(collective, ranks) / least_traffic(collective, ranks)

@@ -30,7 +30,7 @@ _ETHERNET = re.compile(r"([0-9]+)([mg])")
 _ETHERNET_MBIT = {"m": 1, "g": 1000}
 _MBIT_A_GBIT = 1000
 LEAST_OF_PUBLISHED = 0.7
-"""A gate below this share of what healthy machines reached lets half-broken ones pass (design §8)."""
+"""A gate below this share of what healthy machines reached lets half-broken ones pass (docs/verdict.md)."""
 _ALL_RAILS = "all_rails"
 """In ``line_rate_share``: factor for measurements over several rails at once."""
 _TWO_RANKS = "two_ranks"

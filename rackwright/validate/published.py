@@ -48,7 +48,7 @@ class Published(Model):
     """All figures."""
 
     share: Annotated[float, Field(ge=0.7, lt=1)]
-    """Of a figure that a gate is; below 0.7 half-broken machines pass (design §8)."""
+    """Of a figure that a gate is; below 0.7 half-broken machines pass (docs/verdict.md)."""
     figures: tuple[Figure, ...]
     sources: Mapping[str, Source]
     links: Mapping[str, Link]

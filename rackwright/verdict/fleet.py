@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rackwright.verdict.evidence import Evidence
 
 FEWEST = 8
-"""Survivors below which a median says nothing (design §8)."""
+"""Survivors below which a median says nothing (docs/verdict.md)."""
 FAR = 3.5
 """Modified z-score of an outlier: Iglewicz and Hoaglin, How to detect and handle outliers (1993)."""
 _NORMAL = 0.6745

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rackwright.verdict.folder import Judged
 
 FEWEST = 8
-"""Subjects below which a median says nothing (design §8)."""
+"""Subjects below which a median says nothing (docs/verdict.md)."""
 _NORMAL = 1.4826
 """Standard deviation of a normal distribution by its MAD."""
 FAR = 5
@@ -32,7 +32,7 @@ FAR = 5
 CLOSE = 0.95
 """Of the median, above which no gate stands: of equal machines the next one is not just as equal; ours."""
 LEAST = 0.7
-"""Of the median, below which a gate would let half-broken machines pass (design §8)."""
+"""Of the median, below which a gate would let half-broken machines pass (docs/verdict.md)."""
 SECOND_KIND = 0.2
 """Share of subjects that make a second kind; fewer are broken ones, which a median does not see."""
 GAP = 0.05

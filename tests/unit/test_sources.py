@@ -41,6 +41,19 @@ def test_pages_that_sources_name_are_here() -> None:
     assert lost == {}
 
 
+_LOST = re.compile(r"\bfacts/|\bdesign(?:\.md)? §")
+
+
+def test_no_text_of_the_product_names_a_page_that_is_not_here() -> None:
+    texts = [
+        path
+        for room in ("rackwright", "roles", "playbooks", "stacks", "bootstrap")
+        for path in (paths.repository() / room).rglob("*")
+        if path.suffix in {".py", ".yaml", ".yml", ".j2", ".md"}
+    ]
+    assert [str(path) for path in texts if _LOST.search(path.read_text(encoding="utf-8"))] == []
+
+
 @pytest.mark.parametrize(
     ("source", "named"),
     [

@@ -5,7 +5,8 @@ leaf r of that unit; with ``tor`` all NICs of a unit go to one leaf; with ``dual
 a link to both leaves of its unit. Leaves, spines and cores have the same number of ports. Each
 plane is such a tree of its own; totals are over all planes.
 
-Source: facts/fabric.md §1.1 and §2.1, computed from the reference architectures named there.
+Source: NVIDIA DGX SuperPOD reference architectures (H100, B200), tables of the compute fabric; every row
+is computed in tests/unit/plan/fabric.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ def above(lower: int, uplinks: int, ports: int) -> _Stage | None:
     """The smallest number of upper switches that takes all uplinks and divides each one's.
 
     So every lower switch has the same number of links to every upper one; published designs follow
-    this rule (facts/fabric.md §0, finding 1).
+    this rule.
 
     Args:
         lower: switches below.

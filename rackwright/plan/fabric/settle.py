@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rackwright.plan.fabric.locked import Stand
     from rackwright.spec.fabrics import Ethernet, InfiniBand
 
-_IDENTITY = "a slot's cables are its identity (design §4)"
+_IDENTITY = "a slot's cables are its identity (docs/decisions/0003)"
 _RESIZE = "keep it as it was, or build it anew: `rackwright plan --resize`"
 
 

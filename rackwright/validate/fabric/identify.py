@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rackwright.render.fabric.network import Device, Network
 
 _AGGREGATION = "Aggregation Node"
-"""In the description that a switch's aggregation node has (SHARP; facts/fabric.md §4.4)."""
+"""In the description that a switch's aggregation node has (SHARP)."""
 
 
 @dataclass(slots=True)
