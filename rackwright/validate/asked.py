@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from rackwright.catalogue.model import Check
 from rackwright.errors import UsageError
 from rackwright.inventory.model import Absence
+from rackwright.spec.sites import MANAGEMENT
 from rackwright.validate.limits import has_nvlinks
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from rackwright.inventory.model import Absent, Inventory
     from rackwright.plan.model import Plan, PoolPlan, Slot, SlurmPlan
 
-MANAGEMENT = "management"
 _NOBODYS = frozenset({Absence.UNDELIVERED, Absence.ON_DEMAND})
 """There is no machine that could be asked."""
 _NOT_LOST = frozenset({Absence.HELD, Absence.NO_INSTANCE, Absence.ON_DEMAND})

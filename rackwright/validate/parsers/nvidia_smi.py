@@ -31,7 +31,6 @@ _ABSENT = frozenset(
     }
 )
 _ERRORS = frozenset({"ERR!", "[Unknown Error]", "Unknown Error", "[GPU is lost]", "[GPU requires reset]"})
-_UNITS = {"W": "W", "MiB": "MiB", "%": "%", "MHz": "MHz"}
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?: (W|MiB|%|MHz))?")
 _MASK = re.compile(r"0x[0-9a-fA-F]{16}")
 _OLD = "clocks_throttle_reasons."
