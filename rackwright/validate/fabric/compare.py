@@ -118,7 +118,7 @@ _NOWHERE = (None, "")
 def _wrong(seen: Identified, done: set[Plug]) -> Iterator[Wire]:
     """Each cable that is there and not as planned, once; those of aggregation nodes are nobody's."""
     for one, (other, _) in seen.links.items():
-        if one <= other and one not in done and not {one.device, other.device} & seen.aggregation.keys():
+        if one not in done and one <= other and not {one.device, other.device} & seen.aggregation.keys():
             yield Wire(one, other)
 
 

@@ -168,7 +168,8 @@ def _beyond(intended: Network, plug: Plug) -> bool:
 
 def _owner(intended: Network, device: Device, peers: list[Plug], known: set[str]) -> str | None:
     """Whom more than half of the ports that it hangs on belong to, if that one is not there otherwise."""
-    owners = Counter(intended.links[peer].peer.device for peer in peers if peer in intended.links)
+    planned = map(intended.links.get, peers)
+    owners = Counter(link.peer.device for link in planned if link is not None)
     for owner, count in owners.most_common(1):
         same_kind = intended.devices[owner].is_switch == device.is_switch
         if owner not in known and same_kind and count * 2 > len(peers):
