@@ -37,7 +37,7 @@ class History(Model):
     runs: tuple[str, ...] = ()
     """Runs that were read, the oldest first."""
     nodes: dict[str, tuple[Earlier, ...]] = {}
-    """Slot → what they said of it, the oldest first; of slots that failed in one of them."""
+    """Slot → what they said of it, the oldest first; of slots whose machine they tell of."""
     unread: dict[str, str] = {}
     """Run → why it says nothing."""
     cleared: dict[str, str] = {}

@@ -86,6 +86,10 @@ class Ground:
 
 def batches(check: AnyCheck, ground: Ground) -> Iterator[Batch]:
     """The steps of a check, in the order in which their batches are made."""
+    if isinstance(check, NcclTests | NccomTest) and not ground.nodes:  # all were lost before its turn
+        tool = Tool.NCCL_TESTS if isinstance(check, NcclTests) else Tool.NCCOM_TEST
+        nobody = Planned(check.check, check.check, tool, Context(), (), None, reason="no node is left")
+        return iter([(nobody,)])
     return _PLANNERS[type(check)](check, ground)
 
 
@@ -186,7 +190,7 @@ def _clock(check: Clock, ground: Ground) -> Iterator[Batch]:
 
 
 def _alone(
-    check: Clock | Collectives | NcclTests | NccomTest,
+    check: Clock | Collectives,
     name: str,
     tool: Tool,
     nodes: Sequence[Node],

@@ -107,9 +107,7 @@ def earlier(runs: Path, cluster: str, now: datetime, machines: Mapping[str, str]
     return History(
         runs=tuple(sorted(read, key=lambda name: read[name].started)),
         nodes={
-            slot: tuple(sorted(told, key=lambda one: one.started))
-            for slot, told in sorted(nodes.items())
-            if any(one.failed for one in told)
+            slot: tuple(sorted(told, key=lambda one: one.started)) for slot, told in sorted(nodes.items())
         },
         unread=unread,
         cleared={slot: day for slot, day in cleared.items() if slot in machines},
@@ -198,9 +196,10 @@ class RepeatOffender:
             ]
             if node in failing:
                 told.append(failing[node].model_copy(update={"started": run.started}))
-            yield self._of(node, tuple(_faults(told)), run.history, history)
+            if told:  # of a machine that is new here nothing is known, and nothing is said
+                yield self._of(node, tuple(_faults(told)), run.history, len(told))
 
-    def _of(self, node: str, faults: tuple[Earlier, ...], kept: Artefact, history: History) -> Judgement:
+    def _of(self, node: str, faults: tuple[Earlier, ...], kept: Artefact, told: int) -> Judgement:
         often = len(faults) >= rule().faults
         shown = ", ".join(
             f"{one.criterion} of {one.subject} on {one.started[:10]}" for one in faults[-_MOST_TOLD:]
@@ -211,7 +210,7 @@ class RepeatOffender:
         elif faults:
             cause = f"it failed {times} within {rule().window_days} days: {shown}"
         else:
-            cause = f"it failed in none of {len(history.runs)} earlier runs"
+            cause = f"it failed in none of the {told} runs that tell of it"
         reason = Reason(
             criterion=self.name,
             value=Value.FAIL if often else Value.PASS,

@@ -132,6 +132,8 @@ def _without(history: History | None) -> dict[str, str]:
     """What cannot be judged of nodes that nobody has known before."""
     if history is not None and history.runs:
         return {}
+    if history is not None and history.unread:
+        return {RepeatOffender.name: f"earlier runs say nothing: {', '.join(sorted(history.unread)[:5])}"}
     why = "it was told of no earlier run" if history is None else "there is no earlier run of these days"
     return {RepeatOffender.name: why}
 

@@ -57,7 +57,8 @@ def _subnets(
 ) -> Iterator[_Subnet]:
     for name, cables in cabling.items():
         fabric = fabrics[name]
-        if isinstance(fabric, InfiniBand) and fabric.manager.kind == "opensm" and cables.tree:
+        has_own = isinstance(fabric, InfiniBand) and fabric.manager.kind == "opensm"
+        if has_own and cables.tree and cables.places:  # a locked tree may have nobody on it any more
             planes, site = cables.tree.planes, pools[next(iter(cables.places))].site
             for plane in range(1, planes + 1):
                 yield _Subnet(subnet_name(name, plane, planes), name, plane, site)

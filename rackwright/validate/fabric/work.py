@@ -112,8 +112,8 @@ class Words:
             yield f"find out why {self._where(one)} is not seen: {one.note}"
         elif one.kind in {Kind.WRONG_SPEED, Kind.WRONG_WIDTH}:
             yield f"reseat or replace the cable {self.wire(one.intended[0])}: {one.note}"
-        yield from self._moves(one)
         yield from (f"take out the cable {self.wire(wire)}" for wire in one.remove)
+        yield from self._moves(one)
         yield from (f"connect {self.wire(wire)}" for wire in one.connect)
 
     def _name(self, one: Difference) -> str:

@@ -105,6 +105,14 @@ def test_one_node_alone_exchanges_nothing_and_says_so(check: str, nodes: list[No
         assert step.reason == "1 node left, and it takes 2"
 
 
+@pytest.mark.parametrize("check", ["nccl-tests", "nccom-test"])
+def test_a_part_of_which_no_node_is_left_is_told(check: str) -> None:
+    """All may be lost before their turn; the other parts are measured all the same."""
+    (step,) = steps(check, Ground(()))
+    assert (step.task, step.nodes) == (None, ())
+    assert step.reason == "no node is left"
+
+
 def test_a_single_node_has_no_pairs(nodes: list[Node]) -> None:
     assert made("pairs", Ground(nodes[:1])) == []
 

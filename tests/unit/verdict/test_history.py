@@ -50,13 +50,14 @@ def judged(runs_folder: Path, world: str = WELL) -> Verdict:
     return folders.judge_folder(begun(runs_folder, world)).verdict
 
 
-def begun(runs_folder: Path, world: str = WELL) -> Path:
+def begun(runs_folder: Path, world: str = WELL, machines: dict[str, str] | None = None) -> Path:
     folder = runs.build(runs_folder / "now", world)
     run = runs.load(folder)
     (folder / "run.json").unlink()
     expectations = runs.expectations(runs.WORLDS[world])
     kept = folder.rename(runs_folder.parent / "kept")
-    made = Evidence.begin(folder, run.model_copy(update={"steps": ()}), expectations, told(runs_folder))
+    before = told(runs_folder, machines)
+    made = Evidence.begin(folder, run.model_copy(update={"steps": ()}), expectations, before)
     shutil.copytree(kept / "raw", folder / "raw")
     made.write(steps=run.steps)
     return folder
@@ -124,9 +125,21 @@ def test_what_is_older_than_the_window_is_forgiven(there: Path) -> None:
 
 def test_another_machine_in_the_slot_begins_anew(there: Path) -> None:
     history(there, ILL, WELL, ILL, WELL, ILL)
-    assert told(there).nodes.keys() == {NODE}
-    assert told(there, {**MACHINES, NODE: "another"}).nodes == {}
-    assert told(there, {"node-001": MACHINES["node-001"]}).nodes == {}
+    assert told(there).nodes.keys() == MACHINES.keys()
+    assert told(there, {**MACHINES, NODE: "another"}).nodes.keys() == MACHINES.keys() - {NODE}
+    assert told(there, {"node-001": MACHINES["node-001"]}).nodes.keys() == {"node-001"}
+
+
+def test_of_a_machine_that_no_run_tells_of_nothing_is_said(there: Path) -> None:
+    """Nobody passes on no evidence."""
+    history(there, WELL, WELL)
+    folder = begun(there, machines={**MACHINES, NODE: "another"})
+    found = folders.judge_folder(folder).verdict
+    judged_by = {
+        one.name: [reason.criterion for reason in one.reasons] for one in found.subjects if one.kind == "node"
+    }
+    assert "repeat-offender" not in judged_by[NODE]
+    assert "repeat-offender" in judged_by["node-001"]
 
 
 def test_a_day_up_to_which_a_node_is_forgiven(there: Path) -> None:
