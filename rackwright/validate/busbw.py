@@ -15,7 +15,7 @@ _FACTORS: Mapping[str, Callable[[int], float]] = {
     "broadcast": lambda _: 1.0,
 }
 COLLECTIVES = tuple(_FACTORS)
-_LEAST_TRAFFIC: Mapping[str, Callable[[int], float]] = {
+_LEAST_TRAFFIC: Mapping[str, Callable[[float], float]] = {
     "all_reduce": lambda _: 1.0,  # its own buffer leaves a rank once, even where switches reduce
     "all_gather": lambda ranks: (ranks - 1) / ranks,  # all parts but its own come in
     "reduce_scatter": lambda ranks: (ranks - 1) / ranks,  # all parts but its own go out
@@ -36,8 +36,8 @@ def factor(collective: str, ranks: int) -> float:
     return _FACTORS[collective](ranks)
 
 
-def least_traffic(collective: str, parts: int) -> float:
-    """Share of the size that must leave, or enter, each of so many parts of the machine."""
+def least_traffic(collective: str, parts: float) -> float:
+    """Share of the size that must leave, or enter, a part of the machine that is one of so many, if equal."""
     return _LEAST_TRAFFIC[collective](parts)
 
 

@@ -1,7 +1,8 @@
-"""What no algorithm beats on planned machines: bus bandwidth by what leaves a node, or an accelerator."""
+"""What no algorithm beats on planned machines: bus bandwidth by what leaves an accelerator, or a domain."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import Check
@@ -24,12 +25,16 @@ MBIT_S: Mapping[Unit, float] = {
 }
 """Units of a rate, in Mbit/s; what is possible at all has no unit. No measurement is converted."""
 _ALL_TO_ALL = "all_to_all"
+FEWEST = 2
+"""Ranks without which there is nothing to exchange."""
 
 
 def of_accelerators(platform: Platform, nodes: int, node_gb_s: float | None) -> Iterator[Ceiling]:
     """Ceilings of collectives between all accelerators of so many nodes.
 
-    Within a domain of NVLink what leaves an accelerator bounds them, else what leaves a node.
+    Within a domain of NVLink what leaves an accelerator bounds them. Over several also what leaves a domain,
+    which is all that its nodes can send: the nodes are taken to lie as is best for them, evenly over the
+    fewest domains.
 
     Args:
         platform: of the nodes.
@@ -37,24 +42,39 @@ def of_accelerators(platform: Platform, nodes: int, node_gb_s: float | None) -> 
         node_gb_s: that a node can send, and at the same time receive, over its fabric; None if unknown.
     """
     accelerators = platform.accelerators or 0
-    ranks, domain = nodes * accelerators, platform.scale_up.nodes if platform.scale_up else 1
-    rate = published().links.get(platform.accelerator or "") if nodes <= domain else None
-    for collective in COLLECTIVES if ranks > 1 else ():
-        if nodes <= domain and rate is not None:
-            most, source = _most(collective, ranks, ranks, rate.gb_s), rate.source
-        elif nodes > domain and node_gb_s is not None:
-            shared = accelerators if collective == _ALL_TO_ALL else 1
-            most = _most(collective, ranks, nodes, node_gb_s) / shared
-            source = f"{node_gb_s:g} GB/s of planned links leave a node"
-        else:
-            continue
-        yield Ceiling(
-            check=Check.NCCL_TESTS, collective=collective, ranks=ranks, gb_s=round(most, 3), source=source
-        )
+    ranks, domains = nodes * accelerators, ceil(nodes / (platform.scale_up.nodes if platform.scale_up else 1))
+    if ranks < FEWEST or (domains > 1 and node_gb_s is None):
+        return
+    beyond_gb_s = (node_gb_s or 0.0) / accelerators if domains > 1 else 0.0
+    rate = published().links.get(platform.accelerator or "")
+    for collective in COLLECTIVES:
+        bounds = []
+        if rate is not None:
+            bounds.append((_most(collective, ranks, ranks, rate.gb_s + beyond_gb_s), rate.source))
+        if domains > 1:
+            bounds.append(_out_of_a_domain(collective, ranks, nodes, nodes // domains, beyond_gb_s))
+        for most, source in sorted(bounds)[:1]:
+            yield Ceiling(
+                check=Check.NCCL_TESTS, collective=collective, ranks=ranks, gb_s=round(most, 3), source=source
+            )
 
 
-def _most(collective: str, ranks: int, parts: int, gb_s: float) -> float:
-    """Bus bandwidth by the lower bound on what must leave each of so many parts."""
+def _out_of_a_domain(
+    collective: str, ranks: int, nodes: int, least: int, accelerator_gb_s: float
+) -> tuple[float, str]:
+    """What leaves the least domain of a group, by the fabric's share of each of its accelerators."""
+    own = least * ranks // nodes
+    shared = own if collective == _ALL_TO_ALL else 1
+    source = f"{own * accelerator_gb_s:g} GB/s of planned links leave {_told(least)}"
+    return _most(collective, ranks, nodes / least, own * accelerator_gb_s) / shared, source
+
+
+def _told(nodes: int) -> str:
+    return "a node" if nodes == 1 else f"the {nodes} nodes of a domain"
+
+
+def _most(collective: str, ranks: int, parts: float, gb_s: float) -> float:
+    """Bus bandwidth by the lower bound on what must leave each part, which is one of so many equal ones."""
     return gb_s * factor(collective, ranks) / least_traffic(collective, parts)
 
 

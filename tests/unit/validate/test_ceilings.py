@@ -74,6 +74,31 @@ def test_where_nobody_knows_the_links_there_is_no_ceiling(catalogue: Catalogue) 
     assert tuple(ceilings.of_accelerators(catalogue.platforms["p5.48xlarge"], 2, None)) == ()
 
 
+def _highest(catalogue: Catalogue, nodes: int) -> dict[str, float]:
+    """Ceilings of GB200 nodes: four accelerators at 956.3 GB/s of NVLink, and 200 GB/s of EFA."""
+    platform = catalogue.platforms["p6e-gb200.36xlarge"]
+    return {one.collective: one.gb_s for one in ceilings.of_accelerators(platform, nodes, 200.0)}
+
+
+def test_within_a_domain_of_several_nodes_what_leaves_an_accelerator_counts(catalogue: Catalogue) -> None:
+    """An NVL72 is eighteen nodes of four."""
+    assert _highest(catalogue, 18)["all_reduce"] == pytest.approx(956.3 * 2 * 71 / 72, abs=0.001)
+
+
+def test_over_domains_the_nics_of_all_nodes_of_one_count(catalogue: Catalogue) -> None:
+    """What leaves an NVL72 goes over the NICs of its 18 nodes at once, not over those of one node."""
+    highest = _highest(catalogue, 36)
+    assert highest["all_reduce"] == pytest.approx((956.3 + 50) * 2 * 143 / 144, abs=0.001)
+    assert highest["all_to_all"] == pytest.approx(50 * 143 / 144 / (1 / 2), abs=0.001)
+    assert highest["all_gather"] == pytest.approx(956.3 + 50, abs=0.001)
+
+
+def test_over_domains_of_a_few_nodes_each_the_least_counts(catalogue: Catalogue) -> None:
+    """Of 19 nodes the best that can be is ten in one domain and nine in another."""
+    sent = 9 * 4 * 50 / (1 - 9 / 19)
+    assert _highest(catalogue, 19)["all_to_all"] == pytest.approx(sent * 75 / 76 / 36, abs=0.001)
+
+
 def test_no_figure_that_was_published_is_above_its_ceiling(catalogue: Catalogue) -> None:
     for figure in published().figures:
         known = _ceilings(catalogue, figure.platform, figure.nodes)
