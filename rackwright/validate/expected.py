@@ -147,7 +147,7 @@ def refuse_absurd(
 
     Args:
         expectation: to be looked at; one that is no gate on bus bandwidth is let through.
-        ranks: taking part.
+        ranks: taking part, where the key does not say for how many it is.
         planned: expectations of the plan, whose nominal figures are the rates of the links.
         healthy: (fabric, collective) → published bus bandwidth over all rails, in its unit.
         highest: what no algorithm beats, whatever the unit.
@@ -159,7 +159,7 @@ def refuse_absurd(
     if key.name != "busbw" or gate is None or key.collective not in COLLECTIVES:
         return
     rates = [other.nominal for other in _of_links(key, planned) if other.unit is expectation.unit]
-    most = bound(key.collective, max(ranks, 2), max(rates)) if rates else gate
+    most = bound(key.collective, max(key.ranks or ranks, 2), max(rates)) if rates else gate
     ceiling = ceilings.above(expectation, highest)
     if ceiling is not None:
         raise _absurd(

@@ -162,3 +162,15 @@ def test_gate_is_refused_exactly_above_the_bound(collective: str, ranks: int, sh
             refuse_absurd(gate, ranks, planned, {})
     else:
         refuse_absurd(gate, ranks, planned, {})
+
+
+def test_a_gate_for_two_ranks_is_held_to_what_two_can_reach() -> None:
+    """Two of a thousand nodes send over one connection each way: nothing doubles what it carries."""
+    gate = _gate("all_reduce", 150)
+    of_two = gate.model_copy(update={"key": gate.key.model_copy(update={"ranks": 2})})
+    planned = [_gate("all_reduce", 1)]
+    refuse_absurd(gate, 1000, planned, {})
+    with pytest.raises(UsageError, match="means nothing"):
+        refuse_absurd(of_two, 1000, planned, {})
+    of_many = gate.model_copy(update={"key": gate.key.model_copy(update={"ranks": 1000})})
+    refuse_absurd(of_many, 2, planned, {})
