@@ -1,14 +1,14 @@
 """Codes of GPUs, switches and DCGM in, what they ask for out; the table is data (``data/codes.yaml``).
 
-A code that the table lacks is a fault until somebody has looked. What a driver says itself of the
-recovery that it needs outranks the table; repetition outranks both.
+A code that the table lacks is a fault until somebody has looked. What a driver says itself of the recovery
+that it needs counts beside the table, and so does repetition: of all these the most is asked for, so that a
+driver's ``None`` takes nothing back.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -160,6 +160,10 @@ class Asked:
     action: Action
     fatal: bool
     because: str
+    event: Event
+    """The one that decides; of a repetition the last of it."""
+    source: str = ""
+    """Of the table's sources, the one that says so; empty for what the table lacks."""
 
 
 @cache
@@ -207,74 +211,98 @@ def rank(action: Action) -> int:
 
 def _of_device(device: str, events: list[Event], running: int, table: Codes) -> Asked:
     said = [_of_event(event, table) for event in events if event.boot == running]
-    repeated = (_escalated(rule, device, events, running, table) for rule in table.escalation)
+    repeated = (_escalated(rule, events, running, table) for rule in table.escalation)
     said.extend(filter(None, repeated))
     most = max(said, key=lambda one: (rank(one.action), one.fatal))
-    return Asked(device, most.action, any(one.fatal for one in said), most.because)
+    return replace(most, device=device, fatal=any(one.fatal for one in said))
 
 
 def _of_event(event: Event, table: Codes) -> Asked:
     """One event by itself."""
     if event.kind == "fallen_off_bus":
-        return Asked(event.device, table.fallen_off_bus.action, fatal=True, because="it fell off the bus")
+        return _by(table.fallen_off_bus, event, "it fell off the bus")
     what = f"{event.kind.upper().replace('XID', 'Xid')} {event.code}"
     if event.kind == "xid" and event.code == _RECOVERY:
         return _recovery(event, table)
     entry = table.entry(event.kind, int(event.code))
     if entry.when_fatal is not None and event.severity == "fatal":
-        return Asked(event.device, entry.when_fatal, fatal=True, because=f"{what}, fatal by its own word")
-    unknown = " (not in the table)" if entry is table.unknown else ""
-    return Asked(event.device, entry.action, entry.fatal, what + unknown)
+        said = replace(_by(entry, event, f"{what}, fatal by its own word"), fatal=True)
+        return replace(said, action=entry.when_fatal)
+    return _by(entry, event, what + (" (not in the table)" if entry is table.unknown else ""))
+
+
+def _by(entry: Entry, event: Event, because: str) -> Asked:
+    return Asked(event.device, entry.action, entry.fatal, because, event, entry.source)
 
 
 def _recovery(event: Event, table: Codes) -> Asked:
     """The last word in parentheses is the one that holds now."""
     words = [word for word in table.recovery.words if event.text.rstrip().endswith(f"({word})")]
     if len(words) != 1:
-        return Asked(
-            event.device, table.unknown.action, fatal=True, because="Xid 154 in words not known here"
-        )
+        return replace(_by(table.unknown, event, "Xid 154 in words not known here"), fatal=True)
     action = table.recovery.words[words[0]]
-    return Asked(event.device, action, action is not Action.NONE, f"the driver asks for it: {words[0]}")
+    because = f"the driver asks for it: {words[0]}"
+    return Asked(event.device, action, action is not Action.NONE, because, event, table.recovery.source)
 
 
-def _escalated(
-    rule: Escalation, device: str, events: list[Event], running: int, table: Codes
-) -> Asked | None:
+def _escalated(rule: Escalation, events: list[Event], running: int, table: Codes) -> Asked | None:
     """What repetition asks for, where what repeats itself has done so in the boot that runs."""
-    if rule.rule == "same-fault-after-reboots":
-        holds = any(
-            _reboots(event, events) >= (rule.reboots or 1) and _of_event(event, table).fatal
-            for event in events
-            if event.boot == running
-        )
-        said = f"the same fault after {rule.reboots} reboots"
-    elif rule.rule == "fatal-in-a-day":
-        fatal = [event for event in events if _of_event(event, table).fatal]
-        holds, said = _within(fatal, rule, running), f"{rule.events} fatal events within {_hours(rule)} h"
-    else:
-        holds = any(
-            _within(
-                [one for one in events if (one.code, one.unit) == place and one.kind == "xid"], rule, running
-            )
-            for place, count in Counter((one.code, one.unit) for one in events).items()
-            if place[1] and count > 1 and int(place[0]) in rule.codes
-        )
-        said = "an error of programs that comes back on one unit is the hardware's"
-    return Asked(device, rule.action, fatal=True, because=said) if holds else None
+    last, said = _REPEATED[rule.rule](rule, events, running, table)
+    return None if last is None else Asked(last.device, rule.action, True, said, last, rule.source)  # noqa: FBT003 (fatal)
 
 
-def _reboots(event: Event, events: list[Event]) -> int:
-    """How often the node was restarted since its device first showed this."""
-    return event.boot - min(one.boot for one in events if (one.kind, one.code) == (event.kind, event.code))
+_Repeated = tuple[Event | None, str]
+"""The last event of a repetition, if there is one, and what is said of it."""
 
 
-def _within(events: list[Event], rule: Escalation, running: int) -> bool:
-    """Whether so many lie within the window, the last of them in the boot that runs."""
+def _after_reboots(rule: Escalation, events: list[Event], running: int, table: Codes) -> _Repeated:
+    first: dict[tuple[str, str], int] = {}
+    for one in events:
+        what = one.kind, one.code
+        first[what] = min(one.boot, first.get(what, one.boot))
+    again = [
+        one
+        for one in events
+        if one.boot == running and one.boot - first[one.kind, one.code] >= (rule.reboots or 1)
+    ]
+    fatal = [one for one in again if _of_event(one, table).fatal]
+    return (fatal[-1] if fatal else None), f"the same fault after {rule.reboots} reboots"
+
+
+def _in_a_day(rule: Escalation, events: list[Event], running: int, table: Codes) -> _Repeated:
+    fatal = [event for event in events if _of_event(event, table).fatal]
+    return _within(fatal, rule, running), f"{rule.events} fatal events within {_hours(rule)} h"
+
+
+def _on_one_unit(rule: Escalation, events: list[Event], running: int, _: Codes) -> _Repeated:
+    places: dict[tuple[str, str], list[Event]] = {}
+    for one in events:
+        if one.kind == "xid" and one.unit and int(one.code) in rule.codes:
+            places.setdefault((one.code, one.unit), []).append(one)
+    found = (_within(same, rule, running) for same in places.values())
+    return next(
+        filter(None, found), None
+    ), "an error of programs that comes back on one unit is the hardware's"
+
+
+_REPEATED: Mapping[str, Callable[[Escalation, list[Event], int, Codes], _Repeated]] = {
+    "same-fault-after-reboots": _after_reboots,
+    "fatal-in-a-day": _in_a_day,
+    "app-error-repeats": _on_one_unit,
+}
+
+
+def _within(events: list[Event], rule: Escalation, running: int) -> Event | None:
+    """The last of so many within the window, where it is of the boot that runs."""
     ordered, least = sorted(events, key=lambda one: (one.boot, one.at_s)), rule.events or 1
     spans = zip(ordered, ordered[least - 1 :], strict=False)
-    return any(
-        last.boot == running and last.at_s - first.at_s <= (rule.window_s or 0) for first, last in spans
+    return next(
+        (
+            last
+            for first, last in spans
+            if last.boot == running and last.at_s - first.at_s <= (rule.window_s or 0)
+        ),
+        None,
     )
 
 

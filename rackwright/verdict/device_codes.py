@@ -52,21 +52,25 @@ class DeviceCodes:
         whole: bool,
         running: int | None,
     ) -> Judgement:
-        said = asked(map(_event, _in_order(events)), boot=running)
+        told = [(_event(one), one) for one in _in_order(events)]
+        said = asked((event for event, _ in told), boot=running)
         faults = [one for one in said if one.fatal]
         if faults:
-            return self._fault(who, max(faults, key=lambda one: rank(one.action)), events, len(faults))
+            fault = max(faults, key=lambda one: rank(one.action))
+            shown = next(one for event, one in told if event is fault.event)
+            return self._fault(who, fault, shown, events, len(faults) - 1)
         if not whole:
             cause = "its log has no last line: what it does not show may have been cut off"
             return unmeasured(who, self.name, cause, (one.artefact for one in rest))
         return judged(who, self.name, Value.PASS, _harmless(events, said), rest)
 
-    def _fault(self, who: Who, fault: Asked, events: list[Measurement], devices: int) -> Judgement:
-        shown = next(one for one in reversed(events) if _device(one) == fault.device)
-        more = f", and {devices - 1} more devices" if devices > 1 else ""
+    def _fault(
+        self, who: Who, fault: Asked, shown: Measurement, events: list[Measurement], others: int
+    ) -> Judgement:
+        more = f", and {others} more device{'s' if others > 1 else ''}" if others else ""
         cause = f"{fault.device}: {fault.because}{more}"
         found = judged(who, self.name, Value.FAIL, cause, events, shown=shown)
-        update = {"action": codes().actions[fault.action], "provenance": _source(shown)}
+        update = {"action": codes().actions[fault.action], "provenance": _published(fault.source)}
         return Judgement(who, found.reason.model_copy(update=update), found.measurements)
 
 
@@ -146,14 +150,9 @@ def _boot(one: Measurement) -> int:
     return int(_number(one, "boot"))
 
 
-def _source(one: Measurement) -> str:
-    """Where the table has the code from."""
-    table = codes()
-    if one.name == Name.FALLEN_OFF_BUS:
-        source = table.fallen_off_bus.source
-    else:
-        source = table.entry(one.name, int(str(one.value))).source
-    known = table.sources.get(source)
+def _published(source: str) -> str:
+    """Where the table has a word from; empty for what it lacks."""
+    known = codes().sources.get(source)
     return f"published: {known.text} ({known.date})" if known else ""
 
 
@@ -168,7 +167,8 @@ def _asked_by(one: Measurement) -> tuple[Action, bool]:
         return Action.LOOK, True
     if error is None:
         return Action.NONE, False
-    return of_dcgm(int(error), None if severity is None else int(severity))
+    action, fatal = of_dcgm(int(error), None if severity is None else int(severity))
+    return (Action.LOOK, True) if one.value == "fail" and action is Action.NONE else (action, fatal)
 
 
 def _fatal(one: Measurement) -> bool:

@@ -139,6 +139,15 @@ def test_devices_are_judged_apart_and_by_their_worst() -> None:
     assert [(one.device, one.action) for one in found] == [(GPU, Action.REBOOT), ("0000:43:00", Action.NONE)]
 
 
+def test_the_event_and_the_source_that_decide_are_kept() -> None:
+    (alone,) = asked([xid(79, at_s=1), xid(43, at_s=2)])
+    assert (alone.event.code, alone.source) == ("79", "nvidia")
+    (again,) = asked([xid(119, at_s=number) for number in range(5)])
+    assert (again.event.at_s, again.source) == (4, "nvsentinel")
+    (asks,) = asked([xid(43), xid(154, text="to 0x2 (Node Reboot Required)")])
+    assert (asks.event.code, asks.because) == ("154", "the driver asks for it: Node Reboot Required")
+
+
 @pytest.mark.parametrize(
     ("error_id", "severity", "action"),
     [

@@ -44,13 +44,40 @@ def test_a_gpu_that_fell_off_the_bus_fails_its_node_and_says_what_to_do() -> Non
 def test_of_several_devices_the_one_that_asks_for_most_is_named() -> None:
     found = _reason(text_of("dmesg/events"))
     assert found.value is Value.FAIL
-    assert "more devices" in found.cause
+    assert found.cause == "0000:1b:00: Xid 79, and 1 more device"
 
 
 def test_events_that_are_no_fault_are_told_and_pass() -> None:
     found = _reason(_log(_xid(10, 43), _xid(20, 31)))
     assert found.value is Value.PASS
     assert found.cause == "2 events, none of a fault: Xid 31"
+
+
+@pytest.mark.parametrize(
+    ("lines", "measured", "cause", "source"),
+    [
+        ((_xid(10, 79), _xid(20, 43), _xid(30, 64), _xid(40, 31)), "64", "Xid 64", "aws"),
+        ((_xid(10, 79), _xid(20, 119), _xid(30, 43)), "79", "Xid 79", "nvidia"),
+        (
+            tuple(_xid(10 * n, code) for n, code in enumerate((119, 79, 119, 119, 119, 43))),
+            "119",
+            "5 ",
+            "nvsentinel",
+        ),
+        ((_xid(10, 79), _xid(20, 79, bus="0000:43:00"), _xid(30, 64)), "64", "Xid 64, and 1 more ", "aws"),
+        ((_xid(10, 999), _xid(20, 31)), "999", "Xid 999 (not in the table)", ""),
+    ],
+)
+def test_the_event_that_decides_is_the_one_that_is_shown(
+    lines: tuple[str, ...], measured: str, cause: str, source: str
+) -> None:
+    """Whatever came after it, of this device or of others."""
+    found = _reason(_log(*lines))
+    assert (found.value, found.measured) == (Value.FAIL, measured)
+    assert found.cause.startswith(f"0000:1b:00: {cause}")
+    said = codes().sources[source].text if source else ""
+    assert said in found.provenance
+    assert bool(found.provenance) is bool(source)
 
 
 @pytest.mark.parametrize("code", [79, 64, 999])
@@ -94,11 +121,14 @@ def test_earlier_boots_are_no_fault_and_tell_what_came_back(case: str, value: Va
         assert found.action == codes().actions[Action.INSPECT].format(node=NODE)
 
 
-def test_the_driver_s_own_word_outranks_the_table() -> None:
+def test_the_driver_s_own_word_counts_beside_the_table() -> None:
     asks = "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
     found = _reason(_log(_xid(10, 43), _xid(11, 154, asks)))
     assert found.value is Value.FAIL
     assert "the driver asks for it" in found.cause
+    nothing = "GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)"
+    kept = _reason(_log(_xid(10, 79), _xid(11, 154, nothing)))
+    assert (kept.value, kept.cause) == (Value.FAIL, "0000:1b:00: Xid 79"), "it takes nothing back"
 
 
 @pytest.mark.parametrize("case", ["cut-off", "no-stamps", "nothing-not-sealed", "unknown-form"])
@@ -136,6 +166,12 @@ def test_a_diagnosis_is_judged_by_its_words(case: str, value: Value) -> None:
     found = _diagnosis(case)
     assert found.value is value
     assert found.action or value is Value.PASS
+
+
+def test_a_failed_test_asks_for_something_whatever_the_severity_of_its_error() -> None:
+    text = text_of("dcgm-diag/fail-4-gpu-3").replace('"error_severity": 2', '"error_severity": 1')
+    said = first(verdict(DIAGNOSES, {NODE: text}), NODE)
+    assert (said.value, said.action) == (Value.FAIL, codes().actions[Action.LOOK])
 
 
 def test_a_failed_test_names_its_gpu() -> None:
