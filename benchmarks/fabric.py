@@ -3,10 +3,14 @@
     .venv/bin/python benchmarks/fabric.py [NODES …]
 
 Each size is planned without a lock and again with it, then its cut-sheet is written and its own dump is
-compared with the plan: seconds on the clock, and of processor (user and system). With ibsim and
-infiniband-diags installed, 16,384 adapters are also read from a simulated network by ibnetdiscover, which is
-what the comparison is measured against. At the end stand the four limits of issue 7, each on the clock and by
-processor time: the first says nothing on a machine with other work.
+compared with the plan: seconds on the clock, and of processor (user and system), the cheapest of three runs.
+All sizes are one design, oversubscribed so that 64-port switches carry the biggest: what one more node costs
+would otherwise be that of another tree. The line of a single node is what it takes to start.
+
+16,384 accelerators without oversubscription are a line of their own. With ibsim and infiniband-diags
+installed, they are also read from a simulated network by ibnetdiscover, which is what the comparison is
+measured against. At the end stand the four limits of issue 7, on the clock and by processor time (the first
+says nothing on a machine with other work), and growth by processor time alone.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ sys.path.insert(0, str(REPOSITORY))
 
 import yaml  # noqa: E402 (beside the checkout's own packages)
 
+from benchmarks.growth import STEEPER, growth  # noqa: E402
 from rackwright.errors import EnvironmentUnfit  # noqa: E402 (found by the line above)
 from rackwright.render.fabric import ibnetdiscover  # noqa: E402
 from rackwright.validate.fabric.simulation import Simulation, simulated  # noqa: E402
@@ -34,19 +39,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SIZES = (32, 128, 512, 1024, 2048, 4096, 8192, 16_384)
+START_NODES = 1
+RUNS = 3
+TAPERED: dict[str, Any] = {"oversubscription": {"leaf": 3, "spine": 3}, "unit_nodes": 48}
+"""The design of all sizes; without oversubscription 64-port switches carry half the biggest."""
 SHEET_NODES, SHEET_S = 2048, 2.0
 """16,384 accelerators with their cut-sheet: at most 2 s for the whole process."""
 PLAN_NODES, PLAN_S, PLAN_MIB = 16_384, 10.0, 2048
 """131,072 accelerators: planned in at most 10 s and 2 GB."""
 DIFF_SHARE = 0.2
 """Of what ibnetdiscover takes to read the same 16,384 adapters."""
-FEWEST_NODES, STEEPER = 1024, 2.0
-"""Linear: what one more node or cable costs in the upper half of the sizes is at most so many times what it
-costs in the lower; from so many nodes on, as with fewer it is the start that is measured. Were it quadratic,
-it would be four times for nodes, three times for cables.
-"""
-MOST_NDR = 8192
-"""Nodes of 8 adapters that three tiers of 64-port switches carry without oversubscription."""
 RACKWRIGHT = Path(sys.executable).parent / "rackwright"
 
 
@@ -81,21 +83,30 @@ class Sample(NamedTuple):
 HEAD = "accelerators    cables    plan    cpu   MiB   again    cpu   sheet    cpu    diff    cpu"
 
 
-def spec(folder: Path, nodes: int) -> Path:
-    """A spec of that many nodes; its leaves are oversubscribed where a tree without would be too big."""
-    wide: dict[str, Any] = {"oversubscription": {"leaf": 3, "spine": 3}, "unit_nodes": 48, "partial": True}
-    topology = wide if nodes > MOST_NDR else {}
-    values = superpod.values(nodes, **topology)
+def spec(folder: Path, nodes: int, topology: dict[str, Any]) -> Path:
+    """A spec of that many nodes."""
     path = folder / "pod.yaml"
+    values = superpod.values(nodes, **topology, partial=True)
     path.write_text(yaml.safe_dump(values), encoding="utf-8")
     return path
 
 
-def cheapest(runs: int, state: Path, *command: str | Path, output: Path | None = None) -> Cost:
-    """A command of ours: the cheapest of some runs, as other work only ever adds."""
-    environment = os.environ | {"XDG_STATE_HOME": str(state)}
-    made = [RACKWRIGHT, *command, "-q"]
-    return min((cost(made, environment, output) for _ in range(runs)), key=lambda one: one.cpu_s)
+def cheapest(state: Path, *command: str | Path, output: Path | None = None, gone: Path | None = None) -> Cost:
+    """A command of ours: the cheapest of some runs, as other work only ever adds.
+
+    Args:
+        state: folder of the state.
+        command: with its arguments.
+        output: where its standard output goes.
+        gone: what is taken away before each run.
+    """
+    return min((_one(state, command, output, gone) for _ in range(RUNS)), key=lambda one: one.cpu_s)
+
+
+def _one(state: Path, command: tuple[str | Path, ...], output: Path | None, gone: Path | None) -> Cost:
+    if gone is not None:
+        gone.unlink(missing_ok=True)
+    return cost([RACKWRIGHT, *command, "-q"], os.environ | {"XDG_STATE_HOME": str(state)}, output)
 
 
 def cost(command: list[str | Path], environment: dict[str, str], output: Path | None = None) -> Cost:
@@ -144,31 +155,29 @@ def _cpu_of_children() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def sample(nodes: int) -> Sample:
+def sample(nodes: int, topology: dict[str, Any], *, read: bool = False) -> Sample:
     """All that is measured of one size."""
     with tempfile.TemporaryDirectory() as name:
         folder, state = Path(name), Path(name) / "state"
-        path, sheet, dump = spec(folder, nodes), folder / "sheet.csv", folder / "dump.txt"
-        plan = cheapest(1, state, "plan", path)
-        again = cheapest(2, state, "plan", path)
-        sheeted = cheapest(2, state, "fabric", "export", path, "--as", "cutsheet", output=sheet)
-        cheapest(1, state, "fabric", "export", path, "--as", "ibnetdiscover", output=dump)
-        diff = cheapest(2, state, "fabric", "diff", path, "--observed", dump)
-        reading = read_by_ibnetdiscover(dump, folder) if nodes == SHEET_NODES else None
+        path, sheet, dump = spec(folder, nodes, topology), folder / "sheet.csv", folder / "dump.txt"
+        plan = cheapest(state, "plan", path, gone=folder / "pod.lock.yaml")
+        again = cheapest(state, "plan", path)
+        sheeted = cheapest(state, "fabric", "export", path, "--as", "cutsheet", output=sheet)
+        _one(state, ("fabric", "export", path, "--as", "ibnetdiscover"), dump, None)
+        diff = cheapest(state, "fabric", "diff", path, "--observed", dump)
+        reading = read_by_ibnetdiscover(dump, folder) if read else None
         cables = len(sheet.read_text(encoding="utf-8").splitlines()) - 1
     return Sample(nodes, cables, plan, again, sheeted, diff, reading)
 
 
-def limits(found: list[Sample]) -> Iterator[str]:
-    """The four of the issue, as far as they were measured."""
+def limits(whole: Sample, found: list[Sample]) -> Iterator[str]:
+    """The four of the issue: of 16,384 accelerators without oversubscription, and of the biggest size."""
+    yield _seconds("16,384 accelerators with their cut-sheet", whole.sheet, SHEET_S)
+    yield from _share(whole)
     for one in found:
-        if one.nodes == SHEET_NODES:
-            yield _seconds("16,384 accelerators with their cut-sheet", one.sheet, SHEET_S)
-            yield from _share(one)
         if one.nodes == PLAN_NODES:
             yield _seconds("131,072 accelerators planned", one.plan, PLAN_S)
             yield f"131,072 accelerators planned: {_of(one.plan.memory_mib, PLAN_MIB, 'MiB')}"
-    yield from _linear(found)
 
 
 def _seconds(what: str, took: Cost, limit_s: float) -> str:
@@ -190,37 +199,39 @@ def _share(one: Sample) -> Iterator[str]:
     )
 
 
-def _linear(found: list[Sample]) -> Iterator[str]:
+def linear(start: Sample, found: list[Sample]) -> Iterator[str]:
     """What one more node costs to plan, and one more cable on the sheet and in the comparison."""
-    big = [one for one in found if one.nodes >= FEWEST_NODES]
-    yield from _growth("plan", "node", {one.nodes: one.plan.cpu_s for one in big})
-    yield from _growth("cut-sheet", "cable", {one.cables: one.sheet.cpu_s for one in big})
-    yield from _growth("diff", "cable", {one.cables: one.diff.cpu_s for one in big})
+    yield from _growth("plan", "node", start.plan, {one.nodes: one.plan for one in found})
+    yield from _growth("plan again", "node", start.again, {one.nodes: one.again for one in found})
+    yield from _growth("cut-sheet", "cable", start.sheet, {one.cables: one.sheet for one in found})
+    yield from _growth("diff", "cable", start.diff, {one.cables: one.diff for one in found})
 
 
-def _growth(what: str, each: str, found: dict[int, float]) -> Iterator[str]:
-    """Of seconds by how many, below and above the middle size."""
-    sizes = sorted(found)
-    if len(sizes) > 2:  # noqa: PLR2004 (a lower half and an upper)
-        middle = sizes[len(sizes) // 2]
-        below, above = (
-            (found[more] - found[less]) / (more - less) * 1e6
-            for less, more in ((sizes[0], middle), (middle, sizes[-1]))
-        )
-        steeper = above / max(below, 1e-9)
-        words = f"{below:.0f} µs of processor up to {middle:,}, {above:.0f} beyond"
-        yield f"{what}: one more {each} costs {words}; {_of(steeper, STEEPER, 'times')}"
+def _growth(what: str, each: str, start: Cost, found: dict[int, Cost]) -> Iterator[str]:
+    """By processor time."""
+    grown = growth(start.cpu_s, {size: one.cpu_s for size, one in found.items()})
+    if grown is not None:
+        first = f"{grown.first_us:.0f} µs of processor up to {grown.up_to:,}"
+        most = f"at most {grown.most_us:.0f} beyond, at {grown.reached:,}"
+        yield f"{what}: one more {each} costs {first}, {most}; {_of(grown.steeper, STEEPER, 'times')}"
 
 
 def main(sizes: tuple[int, ...]) -> None:
     """Print one line a size, then what they say of the limits."""
     print(HEAD)
-    found: list[Sample] = []
-    for nodes in sizes:
-        found.append(sample(nodes))
-        print(found[-1], flush=True)
-    for line in limits(found):
+    start = shown(START_NODES, TAPERED)
+    found = [shown(nodes, TAPERED) for nodes in sizes]
+    print("without oversubscription")
+    whole = shown(SHEET_NODES, {}, read=True)
+    for line in (*limits(whole, found), *linear(start, found)):
         print(line)
+
+
+def shown(nodes: int, topology: dict[str, Any], *, read: bool = False) -> Sample:
+    """One size, printed as soon as it is measured."""
+    found = sample(nodes, topology, read=read)
+    print(found, flush=True)
+    return found
 
 
 if __name__ == "__main__":
