@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """State of network interfaces of this host: ``links.py r0 r1``.
 
-One line, ``rackwright/links/1``: every interface that was asked for, also one that is not there. Carrier and
-operstate are the kernel's (/sys/class/net, RFC 2863); counters are those since the interface was made.
+One line, ``rackwright/links/1``: every interface that was asked for, also one that is not there. Carrier,
+operstate and mtu are the kernel's (/sys/class/net, RFC 2863).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Bandwidth between two hosts of one step: this host is iperf3's server, or the client that prints its JSON.
 
-``pair.py --server node-002 --address 10.0.0.2 --port 5201 --seconds 1 [--reverse]``
+``pair.py --server node-002 --address 10.0.0.2 --bind 10.0.0.1 --port 5201 --seconds 1 [--reverse]``
 
 The server serves once and is told by name; every other host of the step is the client. The client asks again
 for some seconds while nobody listens yet, and prints only what iperf3 said last.
