@@ -218,7 +218,7 @@ def _value_text(one: Explained) -> Iterator[str]:
         if part
     )
     shown = figure(one.measurement.value, one.measurement.unit)
-    least = f", the least of {one.count}" if one.count > 1 else ""
+    least = f", the {'worst' if one.figure else 'least'} of {one.count}" if one.count > 1 else ""
     yield f"  {one.check} {one.measurement.name}{f' of {what}' if what else ''}: {shown}{least}"
     if one.figure is not None:
         yield f"    expected  {spelled(bound_text(one.figure))}"

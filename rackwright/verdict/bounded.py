@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright.verdict.judgement import Judgement, Who, judged
-from rackwright.verdict.matching import within
+from rackwright.verdict.matching import beyond, within
 from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Bounded:
             cause = f"there is no figure that {self.measurement} could be held against"
             return judged(subject, self.name, Value.NOT_RUN, cause, found, shown=found[0])
         failing = [(one, bound) for one, bound in bounds if not within(one, bound)]
-        shown, bound = (failing or bounds)[0]
+        shown, bound = max(failing or bounds, key=lambda pair: beyond(*pair))
         value = Value.FAIL if failing else Value.PASS
         cause = self.bad.format(value=shown.value, count=len(failing)) if failing else self.good
         return judged(subject, self.name, value, cause, found, shown=shown, expectation=bound)

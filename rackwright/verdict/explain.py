@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rackwright.verdict.coverage import KINDS
 from rackwright.verdict.evidence import Evidence
 from rackwright.verdict.judgement import Who, bound_text
+from rackwright.verdict.matching import amount, beyond, strictness
 from rackwright.verdict.model import Kind
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Explained:
 
     check: str
     measurement: Measurement
-    """The least of those that are alike."""
+    """Of those that are alike the worst by the figure; without one the least."""
     count: int
     figure: Expectation | None
     why: str
@@ -60,11 +61,9 @@ def _alike(evidence: Evidence, one: Measurement) -> str:
 
 
 def _explained(evidence: Evidence, found: list[Measurement]) -> Explained:
-    shown = min(
-        found, key=lambda one: str(one.value) if isinstance(one.value, str) else f"{one.value:030.6f}"
-    )
+    figure = evidence.bound(found[0])
+    shown = max(found, key=lambda one: beyond(one, figure)) if figure else min(found, key=_from_least)
     fitting = evidence.bounds.fitting(shown)
-    figure = evidence.bound(shown)
     others = tuple(one for one in fitting if one is not figure)
     date = (figure.date or evidence.run.started[:10]) if figure else ""
     return Explained(
@@ -78,6 +77,11 @@ def _explained(evidence: Evidence, found: list[Measurement]) -> Explained:
     )
 
 
+def _from_least(one: Measurement) -> tuple[float, str]:
+    """By what it amounts to; words by their letters."""
+    return amount(one), str(one.value)
+
+
 def _why(figure: Expectation | None, others: tuple[Expectation, ...]) -> str:
     if figure is None:
         return "no figure: nobody published, measured or learned one for it, and it is not judged by one"
@@ -85,5 +89,5 @@ def _why(figure: Expectation | None, others: tuple[Expectation, ...]) -> str:
     about = ", ".join(f"{name} {value}" for name, value in said.items()) or "any value of this name"
     if not others:
         return f"the only one that fits; it is for {about}"
-    strictest = max(others, key=lambda one: one.at_least or 0)
+    strictest = max(others, key=strictness)
     return f"of {len(others) + 1} that fit it says the most: {about}; not {bound_text(strictest)}"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
 from rackwright.verdict.judgement import Judgement, Who, judged
-from rackwright.verdict.matching import amount
+from rackwright.verdict.matching import amount, within
 from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from rackwright.validate.expectations import Expectation
     from rackwright.validate.model import Measurement
     from rackwright.verdict.evidence import Evidence
 
@@ -126,8 +127,7 @@ class _Fleet:
         for node, one in self.values.items():
             bound = self.evidence.bound(one)
             if bound is not None:
-                met = bound.at_least is None or amount(one) >= bound.at_least
-                value, cause = (Value.PASS, "reaches its figure") if met else (Value.FAIL, "is too slow")
+                value, cause = _against(one, bound)
                 said = f"{self.name} {cause}"
                 yield judged(Who(Kind.NODE, node), "speed", value, said, [one], shown=one, expectation=bound)
         yield from self._outliers()
@@ -172,6 +172,13 @@ class _Fleet:
             found = judged(Who(Kind.NODE, node), "fleet-outlier", value, cause, [one], shown=one)
             update = {"expected": f"about {middle}", "provenance": "measured: the fleet itself"}
             yield Judgement(found.subject, found.reason.model_copy(update=update), found.measurements)
+
+
+def _against(one: Measurement, bound: Expectation) -> tuple[Value, str]:
+    if within(one, bound):
+        return Value.PASS, "reaches its figure"
+    slow = bound.at_least is not None and amount(one) < bound.at_least
+    return Value.FAIL, "is too slow" if slow else "is above its figure"
 
 
 @dataclass(frozen=True)

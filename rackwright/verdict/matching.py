@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rackwright.validate.expectations import Expectation, Key
-from rackwright.validate.measure import common_versions, one_platform, platforms
+from rackwright.validate.measure import common_versions, one_of, platforms, pools
 from rackwright.validate.model import Measurement, Run
 
 
@@ -17,6 +17,7 @@ class Bounds:
         ports = {(rail.fabric, rail.rail) for rail in run.rails}
         self._rails = {fabric: sum(1 for other, _ in ports if other == fabric) for fabric, _ in ports}
         self._platform_of = platforms(run)
+        self._pool_of = pools(run)
         self.versions = common_versions(run)
         self._by_name: dict[tuple[str, str], list[Expectation]] = {}
         for expectation in expectations:
@@ -40,6 +41,7 @@ class Bounds:
         context = measurement.context
         asked = (
             (key.platform, self.platform(measurement)),
+            (key.pool, self.pool(measurement)),
             (key.collective, context.collective or ""),
             (key.algorithm, context.algorithm or ""),
             (key.size_bytes, context.size_bytes),
@@ -60,14 +62,35 @@ class Bounds:
 
     def platform(self, measurement: Measurement) -> str:
         """The one platform that a measurement is about; empty where there are several, or nobody knows."""
-        return one_platform(self._platform_of, measurement.context)
+        return one_of(self._platform_of, measurement.context)
+
+    def pool(self, measurement: Measurement) -> str:
+        """The one pool that it is about; empty where there are several, or nobody knows."""
+        return one_of(self._pool_of, measurement.context)
+
+    def are_kind_of(self, key: Key, measurements: Iterable[Measurement]) -> bool:
+        """Whether one of them is of the platform and pool that a key is for, whatever else it says."""
+        return any(
+            key.platform in (None, self.platform(one)) and key.pool in (None, self.pool(one))
+            for one in measurements
+        )
 
 
-def _weight(expectation: Expectation) -> tuple[int, float]:
+def _weight(expectation: Expectation) -> tuple[int, tuple[float, float, int]]:
     """The most specific comes first; of equals the strictest."""
     said = expectation.key.model_dump(exclude={"name", "check", "parameters", "versions"}, exclude_none=True)
     key = expectation.key
-    return len(said) + len(key.parameters) + len(key.versions), expectation.at_least or 0.0
+    return len(said) + len(key.parameters) + len(key.versions), strictness(expectation)
+
+
+def strictness(expectation: Expectation) -> tuple[float, float, int]:
+    """Greater for what lets less pass: a higher least, a lower most, fewer words."""
+    least, most = expectation.at_least, expectation.at_most
+    return (
+        float("-inf") if least is None else least,
+        float("-inf") if most is None else -most,
+        -len(expectation.one_of),
+    )
 
 
 def within(measurement: Measurement, expectation: Expectation) -> bool:
@@ -79,6 +102,18 @@ def within(measurement: Measurement, expectation: Expectation) -> bool:
         return value in expectation.one_of
     least, most = expectation.at_least, expectation.at_most
     return (least is None or value >= least) and (most is None or abs(value) <= most)
+
+
+def beyond(measurement: Measurement, expectation: Expectation) -> float:
+    """How far a value lies on the wrong side of its bound; below nought on the right one.
+
+    A word that is right counts as nought, one that is not as further than any number.
+    """
+    value, least, most = amount(measurement), expectation.at_least, expectation.at_most
+    if expectation.one_of:
+        return 0.0 if within(measurement, expectation) else float("inf")
+    sides = (None if least is None else least - value, None if most is None else abs(value) - most)
+    return max(side for side in sides if side is not None)
 
 
 def amount(measurement: Measurement) -> float:

@@ -88,12 +88,13 @@ def test_a_fleet_is_of_one_platform(eight: Case) -> None:
     assert found.not_applicable["fleet-outlier"] == said
 
 
-def _figure(case: Case, at_least: float) -> Case:
+def _figure(case: Case, at_least: float | None, at_most: float | None = None) -> Case:
     more = Expectation(
         key=Key(name="gflops", check="matrix"),
         unit=Unit.GFLOPS,
         at_least=at_least,
-        nominal=at_least,
+        at_most=at_most,
+        nominal=at_least or 0,
         provenance=Provenance.OPERATOR,
         source="a test",
     )
@@ -112,6 +113,13 @@ def test_figure_blames_the_node_that_misses_it(eight: Case) -> None:
     assert reason(named(found, "node-003"), "speed").value is Value.FAIL
     assert reason(named(found, "node-001"), "speed").value is Value.PASS
     assert "matrix: gflops" not in found.not_judged
+
+
+def test_a_figure_that_is_a_most_is_held_to(eight: Case) -> None:
+    found = _figure(eight, None, at_most=8.0).verdict()
+    over, under = (reason(named(found, name), "speed") for name in ("node-001", "node-003"))
+    assert (over.value, over.cause) == (Value.FAIL, "gflops is above its figure")
+    assert under.value is Value.PASS
 
 
 RACKS = {f"r01p0{rack}": tuple(f"node-00{3 * rack + node - 3}" for node in (1, 2, 3)) for rack in (1, 2, 3)}

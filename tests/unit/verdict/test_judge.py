@@ -285,6 +285,15 @@ def test_what_nobody_has_a_figure_for_is_listed(case_of: CaseOf) -> None:
     assert {"fleet-outlier", "best-on-node", "nccl-tests", "repeat-offender"} == set(found.not_applicable)
 
 
+def test_of_several_values_beyond_their_bound_the_worst_is_shown(case_of: CaseOf) -> None:
+    case = case_of("pass")
+    measured = case.measurements().measurements
+    one = next(one for one in measured if one.step == "matrix/node-001" and one.name == "wrong")
+    more = tuple(one.model_copy(update={"value": value}) for value in (3, 30, 7))
+    found = case.verdict(Measurements(measurements=(*measured, *more)))
+    assert _reason(_named(found, "node-001"), "matrix-verify").measured == 30
+
+
 def test_subjects_are_worst_first_and_those_at_fault_before_those_they_explain(case_of: CaseOf) -> None:
     names = [one.name for one in case_of("slow-rail").verdict().subjects]
     assert names[:3] == ["node-002/r1", "hall", "node-002"]
