@@ -37,6 +37,8 @@ class Key(Model):
     check: str
     platform: str | None = None
     """Of the node, or of all nodes that took part."""
+    pool: str | None = None
+    """Of these too, where pools of one platform differ in what the value is about."""
     collective: str | None = None
     algorithm: str | None = None
     size_bytes: int | None = None

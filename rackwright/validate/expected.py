@@ -129,10 +129,10 @@ def _link_mtus(plan: Plan, nodes: list[str]) -> Iterator[Expectation]:
 
 
 def _efa_gb_s(plan: Plan, platform: Platform, nodes: list[str]) -> float | None:
-    """What a node can send over the EFA interfaces that it is launched with; GB/s."""
-    pool = next(one for one in plan.pools.values() if one.slots.keys() & set(nodes))
-    kind, nics = way_of(plan, pool)
-    rate = _efa_mbit_s(platform.network_cards) if kind == "efa" and platform.network_cards else None
+    """What a node with most of them can send over the EFA interfaces that it is launched with; GB/s."""
+    pools = (one for one in plan.pools.values() if one.slots.keys() & set(nodes))
+    nics = max(count if kind == "efa" else 0 for kind, count in (way_of(plan, pool) for pool in pools))
+    rate = _efa_mbit_s(platform.network_cards) if nics and platform.network_cards else None
     return nics * rate / ceilings.MBIT_S[Unit.GB_S] if rate else None
 
 

@@ -92,15 +92,12 @@ def transports() -> Transports:
 
 def of_state(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Iterator[Expectation]:
     """What is asked of transports, GPUs and ports of these slots, as far as platforms declare the checks."""
-    pools = [pool for pool in plan.pools.values() if pool.slots.keys() & set(nodes)]
-    declared = {check for pool in pools for check in catalogue.platforms[pool.platform].checks}
+    pools = {name: pool for name, pool in plan.pools.items() if pool.slots.keys() & set(nodes)}
+    declared = {check for pool in pools.values() for check in catalogue.platforms[pool.platform].checks}
     yield from (_limit(one) for one in limits().limits if one.check in declared)
-    seen: set[str] = set()
-    for pool in pools:
-        platform = catalogue.platforms[pool.platform]
-        if platform.name not in seen:
-            seen.add(platform.name)
-            yield from _of_platform(platform, plan, pool)
+    for platform in dict.fromkeys(pool.platform for pool in pools.values()):
+        alike = {name: pool for name, pool in pools.items() if pool.platform == platform}
+        yield from _of_platform(catalogue.platforms[platform], plan, alike)
 
 
 def _limit(one: Limit) -> Expectation:
@@ -119,27 +116,33 @@ def _limit(one: Limit) -> Expectation:
     )
 
 
-def _of_platform(platform: Platform, plan: Plan, pool: PoolPlan) -> Iterator[Expectation]:
+def _of_platform(platform: Platform, plan: Plan, pools: Mapping[str, PoolPlan]) -> Iterator[Expectation]:
     if Check.GPU_STATE in platform.checks and platform.accelerators:
-        yield _planned(platform, Check.GPU_STATE, "gpus", platform.accelerators)
+        state = Key(name="", check=Check.GPU_STATE, platform=platform.name)
+        yield _planned(state, "gpus", platform.accelerators)
         if has_nvlinks(platform.accelerator, platform.accelerators):
-            yield _planned(platform, Check.GPU_STATE, "nvlink_gpus", platform.accelerators)
-            yield _yes(platform, "nvlinks_up", transports().nvlinks.source, Check.GPU_STATE)
+            yield _planned(state, "nvlink_gpus", platform.accelerators)
+            yield _yes(state, "nvlinks_up", transports().nvlinks.source)
     if Check.TRANSPORT in platform.checks:
-        yield from _of_transport(platform, plan, pool)
+        log = Key(name="", check=Check.TRANSPORT, platform=platform.name)
+        ways = {name: way_of(plan, pool) for name, pool in pools.items()}
+        alike = len(set(ways.values())) == 1
+        for name, way in [*ways.items()][: 1 if alike else None]:
+            yield from _of_way(log if alike else log.model_copy(update={"pool": name}), *way)
+        if platform.accelerator in transports().nvls.accelerators:
+            yield _yes(log, "nvls", transports().nvls.source)
 
 
-def _of_transport(platform: Platform, plan: Plan, pool: PoolPlan) -> Iterator[Expectation]:
+def _of_way(about: Key, kind: str, nics: int) -> Iterator[Expectation]:
+    """What NCCL says of so many NICs to a fabric of this kind."""
     known = transports()
-    kind, nics = way_of(plan, pool)
-    if (way := known.fabrics.get(kind)) is not None:
-        yield _word(platform, "network", way.network, way.source)
-        if way.provider:
-            yield _word(platform, "provider", way.provider, way.source)
-        yield _planned(platform, Check.TRANSPORT, "nics", nics)
-        yield _yes(platform, "gpudirect", known.gpudirect)
-    if platform.accelerator in known.nvls.accelerators:
-        yield _yes(platform, "nvls", known.nvls.source)
+    if (way := known.fabrics.get(kind)) is None:
+        return
+    yield _word(about, "network", way.network, way.source)
+    if way.provider:
+        yield _word(about, "provider", way.provider, way.source)
+    yield _planned(about, "nics", nics)
+    yield _yes(about, "gpudirect", known.gpudirect)
 
 
 def way_of(plan: Plan, pool: PoolPlan) -> tuple[str, int]:
@@ -155,21 +158,22 @@ def way_of(plan: Plan, pool: PoolPlan) -> tuple[str, int]:
     return (plan.fabrics[most[0]].kind, ports[most[0]]) if len(most) == 1 else ("", 0)
 
 
-def _planned(platform: Platform, check: Check, name: str, count: int) -> Expectation:
+def _planned(about: Key, name: str, count: int) -> Expectation:
+    of = f"a {about.platform} of {f'pool {about.pool} of ' if about.pool else ''}this plan"
     return Expectation(
-        key=Key(name=name, check=check, platform=platform.name),
+        key=about.model_copy(update={"name": name}),
         unit=Unit.COUNT,
         at_least=count,
         at_most=count,
         nominal=count,
         provenance=Provenance.PLAN,
-        source=f"a {platform.name} of this plan has {count}",
+        source=f"{of} has {count}",
     )
 
 
-def _word(platform: Platform, name: str, words: tuple[str, ...], source: str) -> Expectation:
+def _word(about: Key, name: str, words: tuple[str, ...], source: str) -> Expectation:
     return Expectation(
-        key=Key(name=name, check=Check.TRANSPORT, platform=platform.name),
+        key=about.model_copy(update={"name": name}),
         unit=Unit.WORD,
         one_of=words,
         nominal=0,
@@ -183,9 +187,9 @@ def has_nvlinks(accelerator: str | None, accelerators: int) -> bool:
     return accelerators > 1 and accelerator in transports().nvlinks.accelerators
 
 
-def _yes(platform: Platform, name: str, source: str, check: Check = Check.TRANSPORT) -> Expectation:
+def _yes(about: Key, name: str, source: str) -> Expectation:
     return Expectation(
-        key=Key(name=name, check=check, platform=platform.name),
+        key=about.model_copy(update={"name": name}),
         unit=Unit.YES_NO,
         at_least=1,
         nominal=1,

@@ -94,7 +94,7 @@ def measurements_of(step: Step, parsed: Parsed, run: Run) -> tuple[Measurement, 
             step=step.name,
             artefact=step.stdout,
             parser=f"{step.tool}/{VERSIONS[step.tool]}",
-            platform=one_platform(platform_of, context),
+            platform=one_of(platform_of, context),
             versions=versions,
         )
         for reading in parsed.readings
@@ -112,9 +112,17 @@ def platforms(run: Run) -> dict[str, str]:
     return {slot: name for name, slots in run.platforms.items() for slot in slots}
 
 
-def one_platform(platform_of: Mapping[str, str], about: Context) -> str:
-    """The one platform of all slots of a value; empty where there are several, or none is known."""
-    names = {platform_of.get(slot, "") for slot in (about.node, *about.nodes) if slot}
+def pools(run: Run) -> dict[str, str]:
+    """Slot → its pool."""
+    return {slot: name for name, slots in run.pools.items() for slot in slots}
+
+
+def one_of(kind_of: Mapping[str, str], about: Context) -> str:
+    """The one platform or pool of a value's slot, or of all slots of one that belongs to none.
+
+    Empty where there are several, or none is known.
+    """
+    names = {kind_of.get(slot, "") for slot in ((about.node,) if about.node else about.nodes)}
     return names.pop() if len(names) == 1 else ""
 
 

@@ -266,6 +266,8 @@ class Run(Model):
     """Site → its kind, which decides what a person can do about a fault."""
     platforms: dict[str, tuple[str, ...]] = {}
     """Platform → slots of it that were asked for, sorted."""
+    pools: dict[str, tuple[str, ...]] = {}
+    """Pool → slots of it that were asked for, sorted."""
     machines: dict[str, str] = {}
     """Slot → serial number or instance of the machine that fills it; none where nobody knows."""
     images: dict[str, dict[str, str]] = {}

@@ -250,9 +250,12 @@ def _run(order: Order, now: datetime) -> Run:
             site: "aws" if isinstance(order.plan.sites[site], AwsSitePlan) else "onprem" for site in sites
         },
         racks=_racks(order),
-        platforms=_slots_by(order, lambda pool: pool.platform),
+        platforms=_slots_by(order, lambda _, pool: pool.platform),
+        pools=_slots_by(order, lambda name, _: name),
         machines={name: order.machines[name] for name in order.asked.nodes if order.machines.get(name)},
-        images={name: dict(order.images.get(name, {})) for name in _slots_by(order, lambda pool: pool.image)},
+        images={
+            name: dict(order.images.get(name, {})) for name in _slots_by(order, lambda _, pool: pool.image)
+        },
         rails=tuple(
             Rail(node=node.name, fabric=port.fabric, rail=port.rail, interface=port.interface)
             for node in nodes
@@ -268,13 +271,13 @@ def _run(order: Order, now: datetime) -> Run:
     )
 
 
-def _slots_by(order: Order, of: Callable[[PoolPlan], str]) -> dict[str, tuple[str, ...]]:
-    """What a pool has of a kind → its slots that are asked for."""
+def _slots_by(order: Order, of: Callable[[str, PoolPlan], str]) -> dict[str, tuple[str, ...]]:
+    """What a pool, by its name, has of a kind → its slots that are asked for."""
     found: dict[str, list[str]] = {}
-    for pool in order.plan.pools.values():
+    for pool_name, pool in order.plan.pools.items():
         names = [name for name in pool.slots if name in order.asked.nodes]
         if names:
-            found.setdefault(of(pool), []).extend(names)
+            found.setdefault(of(pool_name, pool), []).extend(names)
     return {name: tuple(sorted(slots)) for name, slots in sorted(found.items())}
 
 

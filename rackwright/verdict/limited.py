@@ -89,13 +89,9 @@ class Limited:
                     and (value.unit is one.unit or value.value == UNSUPPORTED)
                     for value in found
                 )
-                if not fits and self._is_about(one, found, evidence):
+                if not fits and evidence.bounds.are_kind_of(one.key, found):
                     return f"the figure for {_named(one)} selects no value"
         return ""
-
-    def _is_about(self, one: Expectation, found: list[Measurement], evidence: Evidence) -> bool:
-        """Whether a figure is for the platform that these values are of."""
-        return one.key.platform is None or one.key.platform in map(evidence.bounds.platform, found)
 
 
 def called(one: Measurement) -> str:

@@ -68,11 +68,10 @@ class Transport:
 
     def _wanted(self, found: list[Measurement], evidence: Evidence) -> set[str]:
         """Names of which the plan expects something of this node."""
-        platforms = {None, *map(evidence.bounds.platform, found)}
         return {
             one.key.name
             for one in evidence.expectations.expectations
-            if one.key.check == self.check and one.key.platform in platforms
+            if one.key.check == self.check and evidence.bounds.are_kind_of(one.key, found)
         }
 
 

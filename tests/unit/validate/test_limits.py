@@ -12,7 +12,7 @@ from rackwright.catalogue.model import Check
 from rackwright.cli.cluster import open_cluster
 from rackwright.validate.expectations import Expectation, Provenance
 from rackwright.validate.expected import expectations
-from rackwright.validate.limits import limits, transports
+from rackwright.validate.limits import limits, of_state, transports
 from rackwright.validate.suite import GpuState, load
 from rackwright.verdict.judgement import bound_text
 
@@ -56,6 +56,33 @@ def _of(cluster: str) -> tuple[Expectation, ...]:
 def test_a_transport_is_expected_as_it_is_planned(cluster: str, expected: dict[str, str]) -> None:
     found = {one.key.name: bound_text(one) for one in _of(cluster) if one.key.check == Check.TRANSPORT}
     assert found == expected
+
+
+def test_pools_of_one_platform_are_each_held_to_their_own_fabric() -> None:
+    """Eight InfiniBand ports in one pool and two Ethernet ports in another: neither is the other's fault."""
+    opened = open_cluster(paths.repository() / "clusters" / "onprem-dgx-h100.yaml")
+    plan = opened.plan
+    pool = plan.pools["h100"]
+    (name, slot), *_ = pool.slots.items()
+    ports = tuple(port.model_copy(update={"fabric": "ethernet"}) for port in slot.ports[:2])
+    other = pool.model_copy(
+        update={"slots": {"other": slot.model_copy(update={"name": "other", "ports": ports})}}
+    )
+    fabric = plan.fabrics["compute"].model_copy(update={"kind": "ethernet"})
+    both = plan.model_copy(
+        update={"pools": {**plan.pools, "other": other}, "fabrics": {**plan.fabrics, "ethernet": fabric}}
+    )
+    found = [
+        one for one in of_state(both, opened.catalogue, [name, "other"]) if one.key.check == Check.TRANSPORT
+    ]
+    nics = {one.key.pool: one.at_least for one in found if one.key.name == "nics"}
+    assert nics == {"h100": 8, "other": 2}
+    words = {one.key.pool: one.one_of for one in found if one.key.name == "network"}
+    assert words["h100"] == transports().fabrics["infiniband"].network
+    assert words["other"] == transports().fabrics["ethernet"].network
+    assert [one.key.pool for one in found if one.key.name == "nvls"] == [None], "of the platform"
+    alone = [one for one in of_state(both, opened.catalogue, [name]) if one.key.check == Check.TRANSPORT]
+    assert {one.key.pool for one in alone} == {None}
 
 
 def test_a_platform_s_gpus_are_counted_by_its_plan() -> None:

@@ -99,3 +99,16 @@ def test_a_node_that_wrote_no_line_is_an_error() -> None:
     run = run_of(Check.TRANSPORT, Tool.NCCL_LOG, (*NODES, "node-003"), together=True)
     found = verdict(run, {NODES[0]: text_of("nccl-log/efa")}, _expected("efa", 32))
     assert first(found, "node-003").value is Value.ERROR
+
+
+def test_each_pool_of_a_platform_is_held_to_its_own_fabric() -> None:
+    """EFA on both: right where the node's own pool is planned for it, and a fault in the other pool."""
+    run = RUN.model_copy(update={"pools": {"p5": NODES[:1], "hall": NODES[1:]}})
+    expected = tuple(
+        one.model_copy(update={"key": one.key.model_copy(update={"pool": pool})})
+        for pool, kind, nics in (("p5", "efa", 32), ("hall", "infiniband", 2))
+        for one in _expected(kind, nics)
+    )
+    found = verdict(run, {NODES[0]: text_of("nccl-log/efa")}, expected)
+    assert first(found, NODES[0]).value is Value.PASS
+    assert first(found, NODES[1]).cause.startswith("NCCL used network AWS Libfabric, and IB")
