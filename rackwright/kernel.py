@@ -8,6 +8,8 @@ Scalar = str | int | bool
 """Of a word of the kernel's command line; true is the bare word, and false is none."""
 Limit = Literal["core", "memlock", "nofile", "nproc", "rtprio", "stack"]
 """As limits.conf(5) names them."""
+IN_KIB = frozenset({"core", "memlock", "stack"})
+"""Limits that limits.conf(5) counts in KiB."""
 Amount = int | Literal["unlimited"]
 PageSize = Literal["2M", "1G"]
 HugePages = Literal["always", "madvise", "never"]

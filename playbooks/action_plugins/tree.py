@@ -12,7 +12,7 @@ from ansible.plugins.action import ActionBase  # type: ignore[import-untyped]  #
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-KEYS = {"absent", "content", "group", "mode", "optional", "owner", "secret", "src"}
+KEYS = {"absent", "content", "group", "left", "mode", "optional", "owner", "secret", "src"}
 _READ_HERE = {"content", "optional", "src"}
 
 

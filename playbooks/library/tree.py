@@ -30,7 +30,8 @@ options:
         controller; one with neither is a folder. C(mode) is octal and defaults to 0644 for files and 0755 for
         folders; C(owner) and C(group) default to root; the content of a C(secret) file is never shown.
       - With C(absent) nothing may be there; a folder with something in it is refused. C(optional) is absent
-        where there is no C(src).
+        where there is no C(src). With C(left) whatever is there is left as it is, and listed in C(there): a
+        mark of a change that is not through, so that the next run knows of it where this one is cut off.
     type: dict
     required: true
   contents:
@@ -41,6 +42,11 @@ options:
 RETURN = """
 changed_paths:
   description: What was, or in check mode would be, changed.
+  returned: always
+  type: list
+  elements: str
+there:
+  description: Paths with C(left) at which something is.
   returned: always
   type: list
   elements: str
@@ -62,6 +68,7 @@ class Entry:
         group: by name.
         secret: whether its content is never shown.
         absent: whether nothing may be there.
+        left: whether it is only looked for.
     """
 
     path: Path
@@ -71,6 +78,7 @@ class Entry:
     group: str
     secret: bool
     absent: bool
+    left: bool
 
     @property
     def attributes(self) -> dict[str, object]:
@@ -87,6 +95,7 @@ class Outcome:
 
     changed_paths: list[str] = field(default_factory=list)
     diff: list[dict[str, str]] = field(default_factory=list)
+    there: list[str] = field(default_factory=list)
 
     def note(self, path: Path, before: str, after: str) -> None:
         """One path was changed."""
@@ -110,6 +119,7 @@ def entry(path: str, wanted: dict[str, object], contents: dict[str, str]) -> Ent
         group=str(wanted.get("group", "root")),
         secret=bool(wanted.get("secret")),
         absent=bool(wanted.get("absent")),
+        left=bool(wanted.get("left")),
     )
 
 
@@ -201,6 +211,12 @@ def remove(module: AnsibleModule, wanted: Entry, outcome: Outcome) -> None:
             path.unlink()
 
 
+def look(_module: AnsibleModule, wanted: Entry, outcome: Outcome) -> None:
+    """Tell whether something is there."""
+    if os.path.lexists(wanted.path):
+        outcome.there.append(str(wanted.path))
+
+
 def lay(module: AnsibleModule, entries: list[Entry]) -> Outcome:
     """Bring all about, folders before what is in them.
 
@@ -216,6 +232,8 @@ def lay(module: AnsibleModule, entries: list[Entry]) -> Outcome:
 
 def way(wanted: Entry) -> Callable[[AnsibleModule, Entry, Outcome], None]:
     """How one path is brought about."""
+    if wanted.left:
+        return look
     if wanted.absent:
         return remove
     return lay_folder if wanted.content is None else lay_file
@@ -236,8 +254,8 @@ def main() -> None:
         module.fail_json(msg=str(wrong))
     except OSError as error:
         module.fail_json(msg=f"{error.filename or 'a file of this tree'}: {error.strerror}")
-    changed = bool(outcome.changed_paths)
-    module.exit_json(changed=changed, changed_paths=outcome.changed_paths, diff=outcome.diff)
+    changed = outcome.changed_paths
+    module.exit_json(changed=bool(changed), changed_paths=changed, diff=outcome.diff, there=outcome.there)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,6 @@ def files(plan: Plan, launched: Mapping[str, str] | None = None) -> Iterator[tup
     """
     yield boot.HOSTS, boot.hosts_file(plan.cluster.domain, boot.all_slots(plan), launched)
     for name, pool in plan.pools.items():
-        for path, content in tuning.files(pool).items():
+        for path, content in tuning.files(pool, plan.rdma).items():
             yield f"{TUNING}/{name}/{path}", content
     yield from nvmeof.files(plan)

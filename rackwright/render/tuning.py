@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
+from rackwright.kernel import IN_KIB
 from rackwright.render.templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from rackwright.catalogue.tuning import Settings
+    from rackwright.kernel import Amount, Limit
     from rackwright.plan.model import PoolPlan
+    from rackwright.plan.rdma_model import RdmaHost
 
 SCHEMA = "rackwright/kernel-tuning/1"
 RDMA_ARP = {"rp_filter": 2, "arp_ignore": 2, "arp_announce": 1}
@@ -30,27 +33,31 @@ _SUBJECTS = {
 """File → values of which one at least is set where it is made."""
 
 
-def files(pool: PoolPlan) -> dict[str, str]:
-    """Name → content; `WANTED` is always there."""
+def files(pool: PoolPlan, rdma: Mapping[str, RdmaHost] | None = None) -> dict[str, str]:
+    """Name → content; `WANTED` is always there.
+
+    Args:
+        pool: the pool.
+        rdma: slot → its interfaces with RDMA over Ethernet, whose ARP rules are role rdma_nics' alone.
+    """
     settings, rails = pool.tuning, _rails(pool)
-    words = command_line(settings)
-    values = _values(settings, rails, words)
+    words, sysctl = command_line(settings), sysctls(settings, _without_rules(pool, rails, rdma or {}))
+    values = _values(settings, sysctl, words)
     made = {
         name: render(f"tuning/{name}.j2", values)
         for name, needed in _SUBJECTS.items()
         if any(values[one] for one in needed)
     }
-    return {**made, WANTED: canonical.dumps(_wanted(settings, rails, words))}
+    return {**made, WANTED: canonical.dumps(_wanted(settings, sysctl, rails, words))}
 
 
-def _values(settings: Settings, rails: list[str], words: list[str]) -> dict[str, object]:
+def _values(settings: Settings, sysctl: Mapping[str, str | int], words: list[str]) -> dict[str, object]:
     """What templates name."""
     return {
-        "sysctl": sorted(sysctls(settings, rails).items()),
+        "sysctl": sorted(sysctl.items()),
         "limits": sorted(settings.limits.items()),
         "daemon_limits": [
-            (name.upper(), str(value).replace("unlimited", "infinity"))
-            for name, value in sorted(settings.limits.items())
+            (name.upper(), _for_systemd(name, value)) for name, value in sorted(settings.limits.items())
         ],
         "module_options": [
             (module, " ".join(f"{key}={value}" for key, value in sorted(options.items())))
@@ -63,10 +70,24 @@ def _values(settings: Settings, rails: list[str], words: list[str]) -> dict[str,
     }
 
 
+def _for_systemd(name: Limit, value: Amount) -> str:
+    """A limit of limits.conf(5), which counts some in KiB where systemd counts in bytes."""
+    if value == "unlimited":
+        return "infinity"
+    return f"{value}K" if name in IN_KIB else str(value)
+
+
 def _rails(pool: PoolPlan) -> list[str]:
     """Interfaces of its hosts on rails, which all its hosts have the same."""
     first = next(iter(pool.slots.values()), None)
     return [port.interface for port in first.ports if port.interface] if first else []
+
+
+def _without_rules(pool: PoolPlan, rails: list[str], rdma: Mapping[str, RdmaHost]) -> list[str]:
+    """Rails whose ARP rules nobody else sets."""
+    hosts = (rdma[slot.name] for slot in pool.slots.values() if slot.name in rdma)
+    theirs = {nic.interface for host in hosts for nic in host.nics}
+    return [rail for rail in rails if rail not in theirs]
 
 
 def sysctls(settings: Settings, rails: list[str]) -> Mapping[str, str | int]:
@@ -102,9 +123,11 @@ def _blocked(settings: Settings) -> Iterator[str]:
         yield f"module_blacklist={','.join(settings.block_modules)}"
 
 
-def _wanted(settings: Settings, rails: list[str], words: list[str]) -> dict[str, canonical.Json]:
+def _wanted(
+    settings: Settings, sysctl: Mapping[str, str | int], rails: list[str], words: list[str]
+) -> dict[str, canonical.Json]:
     stated = settings.model_dump(mode="json", exclude_defaults=True)
     if not stated:
         return {"schema": SCHEMA, "settings": {}}
-    stated |= {"sysctl": dict(sysctls(settings, rails)), "words": list(words)}
+    stated |= {"sysctl": dict(sysctl), "words": list(words)}
     return {"schema": SCHEMA, "settings": stated, "rails": list(rails)}

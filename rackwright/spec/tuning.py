@@ -31,7 +31,7 @@ class Tuning(Model):
     cmdline: Annotated[dict[str, Scalar], rolling(_BOOT)] = {}
     """Words of the kernel's command line; true is the bare word."""
     limits: Annotated[dict[Limit, Amount], rolling("of processes that start from then on")] = {}
-    """Of logins and of daemons alike."""
+    """Of logins and of daemons alike, in the units of limits.conf(5): core, memlock and stack are KiB."""
     transparent_hugepages: Annotated[HugePages | None, rolling(_LIVE)] = None
     hugepages: Annotated[dict[PageSize, Annotated[int, Field(ge=0)]], rolling(_BOOT)] = {}
     """Size → how many are reserved at boot."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +33,24 @@ def test_daemons_are_given_memory_to_lock(site: Site) -> None:
     host = site.host("node-001")
     assert host.check_output("systemctl show --property=DefaultLimitMEMLOCK --value") == "infinity"
     assert host.check_output("systemctl show --property=LimitMEMLOCK --value munge") == "infinity"
+
+
+def test_a_limit_that_kernel_settings_state_is_theirs_alone(site: Site) -> None:
+    """Else each run would have two roles undo one another's work, or end at a proof that cannot hold."""
+    host, name = site.host("node-001"), "node-001"
+    tuned = site.state / "rendered" / "tuned.json"
+    tuned.write_text(json.dumps({"settings": {"limits": {"memlock": 64}}}))
+    theirs = "/etc/systemd/system.conf.d/70-of-kernel-settings.conf"
+    host.check_output(f"printf '[Manager]\\nDefaultLimitMEMLOCK=64K\\n' > {theirs}; systemctl daemon-reexec")
+    only = ("--limit", name, "--tags", "configure,validate", "-e", f"base_tuning={tuned}")
+    try:
+        done = site.play(*only)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert re.search(rf"^{name} .*changed=0 ", done.stdout, re.MULTILINE), done.stdout
+        assert host.check_output("systemctl show --property=DefaultLimitMEMLOCK --value") == "65536"
+    finally:
+        host.check_output(f"rm {theirs}; systemctl daemon-reexec")
+        tuned.unlink()
 
 
 def test_logins_and_daemons_may_lock_memory(site: Site) -> None:

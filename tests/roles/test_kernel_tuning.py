@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.roles.conftest import HOSTS
+from tests.roles.conftest import HOSTS, NODES
 
 if TYPE_CHECKING:
     from tests.roles.conftest import Site
@@ -21,3 +21,17 @@ def test_a_platform_without_settings_leaves_no_trace(site: Site) -> None:
     for name in HOSTS:
         left = site.host(name).check_output("find /etc /usr/local /run/rackwright -name '*tuning*'")
         assert left == ""
+
+
+NOTE = "/var/lib/rackwright/kernel-tuning.json"
+ENABLED = "/etc/systemd/system/multi-user.target.wants/rackwright-kernel-tuning.service"
+
+
+def test_what_a_run_that_was_cut_off_has_left_goes_with_the_next(site: Site) -> None:
+    """Its files were gone, and what is to give back the rest had not run."""
+    host = site.host(NODES[0])
+    host.check_output(f"echo '{{}}' > {NOTE}; ln -sf /etc/systemd/system/nothing {ENABLED}")
+    run = site.converge("--tags", "configure", "--limit", NODES[0])
+    assert run.code == 0, run.said
+    assert not host.file(NOTE).exists
+    assert not host.file(ENABLED).is_symlink

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 LIVE, DIFFERS, REBOOT, MISSING, REFUSED = "live", "differs", "reboot", "missing", "refused"
 
@@ -27,6 +31,8 @@ class Host:
 
     dry: bool
     before: dict[str, str]
+    keep: Callable[[dict[str, str]], None] = lambda _before: None
+    """Puts `before` where a run that is cut off has left it."""
     wanted: dict[str, str] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
@@ -48,10 +54,22 @@ class Host:
             return
         now = read(path)
         self.wanted[str(path)] = text
+        self.keep_before([(path, text)])
         if now != text and not self._write(path, text, now, setting):
             self.note(setting, text, now, REFUSED)
             return
         self.note(setting, text, now if self.dry else read(path), LIVE if now == text else self.brought)
+
+    def keep_before(self, wanted: Iterable[tuple[Path, object]]) -> None:
+        """Note what is there, before anything of it is written to for the first time."""
+        new = {
+            str(path): now
+            for path, value in wanted
+            if str(path) not in self.before and (now := read(path)) != str(value)
+        }
+        if new and not self.dry:
+            self.before |= new
+            self.keep(self.before)
 
     def _write(self, path: Path, text: str, now: str, setting: str) -> bool:
         self.changed.append(f"{setting}: {now or 'nothing'} becomes {text}")
@@ -65,7 +83,6 @@ class Host:
         if read(path) != text:
             self.changed.pop()
             return False
-        self.before.setdefault(str(path), now)
         return True
 
     def give_back(self) -> None:
@@ -103,7 +120,10 @@ def remember(path: Path, note: object) -> None:
     """Write a note, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
-    new.write_text(json.dumps(note, sort_keys=True))
+    with new.open("w") as file:
+        json.dump(note, file, sort_keys=True)
+        file.flush()
+        os.fsync(file.fileno())
     new.replace(path)
 
 

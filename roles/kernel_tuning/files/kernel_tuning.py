@@ -31,7 +31,11 @@ BEFORE = Path("/var/lib/rackwright/kernel-tuning-before.json")
 """Path → what was in it before we first wrote to it, and the boot in which that was noted."""
 BOOT_ID = PROC / "sys/kernel/random/boot_id"
 BUILT = Path("/var/lib/rackwright/kernel-tuning.json")
-"""What boot loader and initramfs were made from, and the words that we put on the command line."""
+"""What boot loader, initramfs and manager have read, and the words that we put on the command line.
+
+It is there as long as anything of ours may be on this host, and goes last: by it the role knows a host that
+has to give something back.
+"""
 REASONS = Path("/run/rackwright/reboot/kernel_tuning")
 """Why this host waits for a reboot, one reason a line; gone after it."""
 UNIT = "rackwright-kernel-tuning.service"
@@ -42,6 +46,9 @@ BOOT_FILES = {
 }
 PAGES_KIB = {"2M": 2048, "1G": 1 << 20}
 
+MANAGER, REEXEC = Path("/etc/systemd/system.conf.d/70-rackwright-tuning.conf"), "systemctl daemon-reexec"
+IN_KIB = {"core", "memlock", "stack"}
+"""limits.conf(5) counts these in KiB; systemd counts in bytes."""
 
 Settings = dict[str, Any]
 """As the model of the catalogue has them: its JSON."""
@@ -101,7 +108,8 @@ def each(host: Host, setting: str, wanted: Sequence[tuple[Path, object]]) -> Non
     if not there:
         host.note(setting, "set", "not there", MISSING)
         return
-    one = Host(host.dry, host.before, host.wanted)
+    one = Host(host.dry, host.before, host.keep, host.wanted)
+    one.keep_before(there)
     for path, value in there:
         one.bring(setting, path, value)
     host.changed += [f"{setting}: {len(one.changed)} places"] if one.changed else []
@@ -215,25 +223,35 @@ def cpus_of(text: str) -> list[int]:
     return [cpu for first, _, last in ends for cpu in range(int(first), int(last or first) + 1)]
 
 
-def limits(host: Host, settings: Settings) -> None:
+def limits(host: Host, settings: Settings, made: dict[str, str]) -> None:
     """What systemd hands its daemons; those that run keep what they were started with."""
-    names = {name: f"DefaultLimit{name.upper()}" for name in settings.get("limits", {})}
-    if any(manager(key) != amount(settings["limits"][name]) for name, key in names.items()):
+    wanted = {name: amount(name, value) for name, value in sorted(settings.get("limits", {}).items())}
+    read_by_manager = digest(MANAGER)
+    differ = any(manager(name) != value for name, value in wanted.items())
+    if differ or made.get(REEXEC, "") != read_by_manager:
         host.changed.append("limits: the system's manager reads them anew")
-        _ = host.dry or run("systemctl", "daemon-reexec")
-    for name, key in sorted(names.items()):
-        wanted, now = amount(settings["limits"][name]), manager(key)
-        host.note(f"limits {name}", wanted, now, LIVE if now == wanted else DIFFERS if host.dry else REFUSED)
+        _ = host.dry or run(*REEXEC.split())
+        made[REEXEC] = read_by_manager
+    for name, value in wanted.items():
+        now = manager(name)
+        host.note(f"limits {name}", value, now, LIVE if now == value else DIFFERS if host.dry else REFUSED)
 
 
-def amount(value: object) -> str:
+def amount(name: str, value: object) -> str:
     """As systemd writes it."""
-    return "infinity" if value == "unlimited" else str(value)
+    if value == "unlimited":
+        return "infinity"
+    return str(int(str(value)) * 1024) if name in IN_KIB else str(value)
 
 
-def manager(key: str) -> str:
-    """A property of the system's manager."""
-    return said("systemctl", "show", f"--property={key}", "--value").strip()
+def manager(limit: str) -> str:
+    """A limit that the system's manager has."""
+    return said("systemctl", "show", f"--property=DefaultLimit{limit.upper()}", "--value").strip()
+
+
+def digest(path: Path) -> str:
+    """Of a file; empty for none."""
+    return sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 
 def cgroups(host: Host, settings: Settings) -> None:
@@ -243,20 +261,20 @@ def cgroups(host: Host, settings: Settings) -> None:
         host.note("cgroup", "v2", "v2" if unified else "v1", LIVE if unified else REBOOT)
 
 
-def command_line(host: Host, wanted: list[str], ours: list[str]) -> list[str]:
-    """Words that are not there yet, and ours that are still there; gives all that are ours."""
+def still_there(wanted: list[str], ours: list[str]) -> list[str]:
+    """Words of ours that nobody wants any more, and that this boot has nevertheless."""
+    there = (PROC / "cmdline").read_text().split()
+    return [word for word in ours if word in there and word not in wanted]
+
+
+def command_line(host: Host, wanted: list[str], old: list[str]) -> None:
+    """Words that are not there yet, and old ones of ours that are."""
     there = (PROC / "cmdline").read_text().split()
     for word in wanted:
-        host.note(
-            f"cmdline {word}",
-            word,
-            "there" if word in there else "not there",
-            LIVE if word in there else REBOOT,
-        )
-    old = [word for word in ours if word in there and word not in wanted]
+        now, state = ("there", LIVE) if word in there else ("not there", REBOOT)
+        host.note(f"cmdline {word}", word, now, state)
     for word in old:
         host.note(f"cmdline {word}", "not there", "there", REBOOT)
-    return [*wanted, *old]
 
 
 def at_boot(host: Host, *, wanted: bool) -> None:
@@ -267,11 +285,10 @@ def at_boot(host: Host, *, wanted: bool) -> None:
             ENABLED.symlink_to(f"/etc/systemd/system/{UNIT}") if wanted else ENABLED.unlink()
 
 
-def boot(host: Host, built: dict[str, Any]) -> dict[str, str]:
+def boot(host: Host, made: dict[str, str]) -> None:
     """Renew boot loader and initramfs where the files they are made of changed."""
-    made: dict[str, str] = built.get("made", {})
     for program, path in BOOT_FILES.items():
-        now = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+        now = digest(path)
         if made.get(program, "") != now:
             host.changed.append(f"{program}: {path} changed")
             if not host.dry:
@@ -279,16 +296,25 @@ def boot(host: Host, built: dict[str, Any]) -> dict[str, str]:
                 if done.returncode != 0:
                     raise SystemExit(f"{program}: {done.stderr.strip()[-500:]}")
             made[program] = now
-    return made
+
+
+def keep_before(values: dict[str, str]) -> None:
+    """Note what was there before us."""
+    remember(BEFORE, {"boot": read(BOOT_ID), "values": values})
 
 
 def converge(plan: dict[str, Any], *, dry: bool) -> Host:
-    """Set all that can be set now."""
+    """Set all that can be set now; what is ours is noted before anything is done."""
     settings, rails = plan.get("settings", {}), plan.get("rails", [])
-    host = Host(dry, noted_before())
+    host = Host(dry, noted_before(), keep_before)
     built = remembered(BUILT)
+    made: dict[str, str] = built.get("made", {})
+    words: list[str] = settings.get("words", [])
+    old = still_there(words, built.get("words", []))
+    if not dry:
+        remember(BUILT, {"made": made, "words": [*words, *old]})
     at_boot(host, wanted=bool(settings))
-    limits(host, settings)
+    limits(host, settings, made)
     sysctls(host, settings)
     memory(host, settings)
     processors(host, settings)
@@ -296,13 +322,21 @@ def converge(plan: dict[str, Any], *, dry: bool) -> Host:
     network(host, settings, rails)
     cgroups(host, settings)
     host.give_back()
-    ours = command_line(host, settings.get("words", []), built.get("words", []))
-    made = boot(host, built)
+    command_line(host, words, old)
+    boot(host, made)
     if not dry:
-        remember(BEFORE, {"boot": read(BOOT_ID), "values": host.before})
-        remember(BUILT, {"made": made, "words": ours})
         note_reasons(host)
+        keep_before(host.before)
+        remember(BUILT, {"made": made, "words": [*words, *old]})
+        if not settings and not old:
+            forget()
     return host
+
+
+def forget() -> None:
+    """Nothing of ours is on this host any more."""
+    BEFORE.unlink(missing_ok=True)
+    BUILT.unlink(missing_ok=True)
 
 
 def note_reasons(host: Host) -> None:

@@ -132,6 +132,17 @@ def test_what_must_not_be_there_goes_and_what_is_not_there_is_no_change(tree: Tr
     assert tree.lay(a={"absent": True})["changed"] is False
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_a_mark_is_told_and_left(tree: Tree, *, check: bool) -> None:
+    way = tree.check if check else tree.lay
+    tree.lay(mark="of a run that was cut off")
+    told = way(mark={"left": True}, other={"left": True})
+    assert not told["changed"]
+    assert told["there"] == [str(tree.root / "mark")]
+    assert (tree.root / "mark").read_text() == "of a run that was cut off"
+    assert not (tree.root / "other").exists()
+
+
 def test_a_full_disk_names_the_file_and_leaves_the_old_one(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from rackwright import paths
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.catalogue.tuning import Settings
 from rackwright.plan.build import build
+from rackwright.plan.rdma_model import RdmaHost, RdmaNic
 from rackwright.render.tuning import WANTED, files
 from rackwright.spec.load import load
 
@@ -34,6 +35,12 @@ def test_a_limit_is_for_logins_and_for_daemons() -> None:
     assert "DefaultLimitMEMLOCK=infinity\nDefaultLimitNOFILE=1048576\n" in made["system.conf"]
 
 
+def test_a_limit_in_kib_is_the_same_for_logins_and_daemons() -> None:
+    made = files(pool(limits={"memlock": 65536, "nproc": 4096}))
+    assert "* - memlock 65536\n* - nproc 4096\n" in made["limits.conf"]
+    assert "DefaultLimitMEMLOCK=65536K\nDefaultLimitNPROC=4096\n" in made["system.conf"]
+
+
 def test_arp_rules_are_of_each_rail() -> None:
     text = files(pool(rdma_arp=True))["sysctl.conf"]
     assert [line for line in text.splitlines() if "r1" in line] == [
@@ -41,6 +48,29 @@ def test_arp_rules_are_of_each_rail() -> None:
         "net.ipv4.conf.r1.arp_ignore = 2",
         "net.ipv4.conf.r1.rp_filter = 2",
     ]
+
+
+def test_arp_rules_of_interfaces_with_rdma_are_left_to_their_own_role() -> None:
+    tuned = pool(rdma_arp=True)
+    nic = RdmaNic(
+        fabric="compute",
+        rail=1,
+        interface="r1",
+        pci=None,
+        address="10.0.1.16/24",
+        network="10.0.1.0/24",
+        mtu=9000,
+        table=1001,
+        kind="nic",
+        priority=3,
+        dscp=26,
+        ecn=True,
+    )
+    hosts = {slot.name: RdmaHost(nics=(nic,)) for slot in tuned.slots.values()}
+    made = files(tuned, hosts)
+    assert "conf.r0.arp_ignore" in made["sysctl.conf"]
+    assert ".r1." not in made["sysctl.conf"] + made[WANTED]
+    assert "r1" in json.loads(made[WANTED])["rails"], "its queues and interrupts are still this role's"
 
 
 def test_the_command_line_holds_all_that_is_decided_at_boot() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright import paths
+from tests.unit.roles.programs import Host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,9 +31,18 @@ def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(module, "PROC", proc)
     monkeypatch.setattr(module, "BEFORE", tmp_path / "before.json")
     monkeypatch.setattr(module, "BOOT_ID", tmp_path / "boot_id")
-    for name in ("BUILT", "ENABLED", "WANTED"):
+    for name in ("BUILT", "ENABLED", "MANAGER", "WANTED"):
         monkeypatch.setattr(module, name, tmp_path / name.lower())
+    monkeypatch.setattr(module, "REASONS", tmp_path / "reboot" / "kernel_tuning")
+    monkeypatch.setattr(module, "BOOT_FILES", {})
+    (proc / "cmdline").write_text("quiet")
     return module
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    return Host(tmp_path / "bin")
 
 
 def converged(program: ModuleType, wanted: dict[Path, str]) -> None:
@@ -126,3 +136,69 @@ def test_a_setting_of_many_places_is_live_where_all_are(
     host = program.Host(dry=True, before={})
     program.each(host, "governor", [(place, "7") for place in places])
     assert [one.state for one in host.states] == [shown]
+
+
+def swappiness_of(program: ModuleType, now: str = "60") -> Path:
+    program.BOOT_ID.write_text("one")
+    path: Path = program.PROC / "sys" / "vm" / "swappiness"
+    path.write_text(now)
+    return path
+
+
+SEVEN = {"settings": {"sysctl": {"vm.swappiness": 7}, "words": ["iommu=pt"]}}
+
+
+def test_what_was_there_before_and_what_is_ours_is_known_though_the_run_was_cut_off(
+    program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swappiness = swappiness_of(program)
+    (tmp_path / "grub.cfg").write_text("iommu=pt")
+    monkeypatch.setattr(program, "BOOT_FILES", {"false": tmp_path / "grub.cfg"})
+    with pytest.raises(SystemExit):
+        program.converge(SEVEN, dry=False)
+    assert swappiness.read_text() == "7"
+    monkeypatch.setattr(program, "BOOT_FILES", {})
+    (program.PROC / "cmdline").write_text(
+        "quiet iommu=pt"
+    )  # it had come as far as that, and there was a boot
+    program.converge({"settings": {}}, dry=False)
+    assert swappiness.read_text() == "60"
+    assert program.REASONS.read_text() == "cmdline iommu=pt: there, wanted not there\n"
+
+
+def test_a_value_is_noted_before_it_is_written_over(
+    program: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swappiness = swappiness_of(program)
+
+    def cut(_host: object, _path: Path, *_words: str) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program.Host, "_write", cut)
+    with pytest.raises(KeyboardInterrupt):
+        program.converge(SEVEN, dry=False)
+    assert program.noted_before() == {str(swappiness): "60"}
+
+
+def test_the_notes_go_with_the_last_that_is_ours(program: ModuleType) -> None:
+    swappiness_of(program)
+    program.converge(SEVEN, dry=False)
+    (program.PROC / "cmdline").write_text("quiet iommu=pt")
+    program.converge({"settings": {}}, dry=False)
+    assert program.BUILT.exists(), "a word of ours is there until a reboot"
+    (program.PROC / "cmdline").write_text("quiet")
+    assert program.converge({"settings": {}}, dry=False).changed == []
+    assert not program.BUILT.exists()
+    assert not program.BEFORE.exists()
+
+
+def test_limits_are_read_anew_also_when_their_file_goes(program: ModuleType, host: Host) -> None:
+    host.program("systemctl", 'case "$*" in *MEMLOCK*) echo 65536 ;; *) echo 8 ;; esac')
+    program.MANAGER.write_text("DefaultLimitMEMLOCK=64K")
+    wanted = {"settings": {"limits": {"memlock": 64}}}
+    assert program.converge(wanted, dry=False).changed[1:] == ["limits: the system's manager reads them anew"]
+    assert program.converge(wanted, dry=False).changed == [], "64 KiB are 65536 bytes"
+    program.MANAGER.unlink()
+    before = len(host.calls)
+    program.converge({"settings": {}}, dry=False)
+    assert host.calls[before:] == ["systemctl daemon-reexec"]
