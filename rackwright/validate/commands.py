@@ -5,13 +5,14 @@ Nothing here decides what is run; every figure comes from the suite, every name 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rackwright.hostlists import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rackwright.validate.suite import (
         Collectives,
@@ -61,7 +62,8 @@ class Task:
 def srun(task: Task, job_name: str, nodes: Sequence[str], job: int, limit_s: float) -> tuple[str, ...]:
     """A step of an allocation, as it is run on the controller.
 
-    Steps overlap: one that was lost with its node still holds the processors of its others.
+    Steps overlap: one that was lost with its node still holds the processors of its others. `timeout` says
+    on stderr when it ends one (`was_stopped`): its exit status alone may be that of a program.
     """
     started_on = nodes[:1] if task.on_first_only else nodes
     environment = [f"{name}={value}" for name, value in sorted(task.environment.items())]
@@ -77,8 +79,17 @@ def srun(task: Task, job_name: str, nodes: Sequence[str], job: int, limit_s: flo
         *([f"--gpus-per-node={task.gpus_per_node}"] if task.gpus_per_node else []),
         *([f"--mpi={task.mpi}"] if task.mpi else []),
     ]
-    ended = ["timeout", f"--kill-after={KILL_AFTER_S}", f"{limit_s:g}"]
+    ended = ["timeout", "--verbose", f"--kill-after={KILL_AFTER_S}", f"{limit_s:g}"]
     return (*(["env", *environment] if environment else []), *ended, "srun", *options, *task.words)
+
+
+_STOPPED = re.compile(r"timeout: .*\b(TERM|KILL)\b")
+"""How timeout(1) with ``--verbose`` says so, whatever the language."""
+
+
+def was_stopped(stderr: Iterable[str]) -> bool:
+    """Whether the lines of a command's stderr say that its time was over."""
+    return any(_STOPPED.match(line) for line in stderr)
 
 
 def _ours(program: str, *words: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ says so.
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from rackwright.validate.steps import Batch, Planned
     from rackwright.validate.suite import AnyCheck, Suite
 
-TIMED_OUT = frozenset({124, 137})
-"""Exit status of timeout(1): ended by it, or killed by it."""
 STEPS_AT_ONCE = 64
 QUESTIONS_AT_ONCE = 32
 _LAUNCH_FAILED = "Task launch for StepId="
 """How srun (24.11) begins to say which node could not start a task, and why."""
 _AGAIN = "/again-"
 """Before the number of a further try in a step's name."""
+_BY_SIGNAL = 128
+"""A shell, and srun, add it to the signal that ended a program."""
 _TAIL = 400
 """Characters of a message that are enough to know it by."""
 
@@ -209,9 +210,9 @@ class Course:
         within = self.suite.answer_within_s
         words = commands.srun(Task(("true",)), "answer", (name,), self.job.number, within)
         answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
-        if answer.status in TIMED_OUT:
+        if answer.status and commands.was_stopped(answer.stderr.splitlines()):
             return f"did not run `true` within {within} s"
-        told = _telling(answer.stderr)
+        told = _telling(answer.stderr.splitlines())
         return f"did not run `true`: {told or answer.status}" if answer.status else ""
 
 
@@ -257,17 +258,30 @@ def _ending(status: int, lost: dict[str, str], limit_s: float, stderr: Path) -> 
         return Ended.DONE, ""
     if lost:
         return Ended.NODE_LOST, "; ".join(f"{name} {why}" for name, why in sorted(lost.items()))
-    if status in TIMED_OUT:
-        return Ended.TIMED_OUT, f"took longer than {limit_s:g} s and was stopped"
-    told = _telling(stderr.read_text(encoding="utf-8", errors="replace"))
-    return Ended.FAILED, f"exit status {status}{': ' if told else ''}{told}"
+    with stderr.open(encoding="utf-8", errors="replace") as lines:
+        if commands.was_stopped(lines):
+            return Ended.TIMED_OUT, f"took longer than {limit_s:g} s and was stopped"
+        lines.seek(0)
+        told = _telling(lines)
+    return Ended.FAILED, f"exit status {status}{_signal(status)}{': ' if told else ''}{told}"
 
 
-def _telling(stderr: str) -> str:
+def _signal(status: int) -> str:
+    """The signal that a status stands for: one by SIGKILL may be short of memory, or somebody's doing."""
+    try:
+        return f" ({signal.Signals(status - _BY_SIGNAL).name})" if status > _BY_SIGNAL else ""
+    except ValueError:
+        return ""
+
+
+def _telling(stderr: Iterable[str]) -> str:
     """The line that says most: srun's last ones only tell that it ended."""
-    lines = stderr.strip().splitlines()
-    failed = [line for line in lines if _LAUNCH_FAILED in line]
-    return (failed or lines)[-1][:_TAIL] if lines else ""
+    last = ""
+    for line in stderr:
+        last = line.strip() or last
+        if _LAUNCH_FAILED in line:
+            break
+    return last[:_TAIL]
 
 
 def _dark_ports(evidence: Evidence) -> frozenset[tuple[str, str, int]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright import canonical
+from rackwright.validate import commands
 from rackwright.validate.course import Course, Job
 from rackwright.validate.evidence import Evidence, load
 from rackwright.validate.expectations import Expectations
@@ -168,22 +170,56 @@ def test_a_pair_with_a_lost_node_is_not_run_and_says_why(make_course: Callable[.
     assert ended(course)["pairs/compute-1/node-001+node-003/reverse"] is Ended.DONE
 
 
+OUT_OF_TIME = "timeout: sending signal TERM to command 'srun'\n"
+KILLED = OUT_OF_TIME + "timeout: envoi du signal KILL à la commande « srun »\n"
+OUT_OF_MEMORY = (
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=7.1.\nsrun: error: n1: task 0: Out Of Memory\n"
+)
+
+
 @pytest.mark.parametrize(
-    ("status", "expected", "reason"),
+    ("status", "stderr", "expected", "reason"),
     [
-        (124, Ended.TIMED_OUT, "took longer than 10 s and was stopped"),
-        (137, Ended.TIMED_OUT, "took longer than 10 s and was stopped"),
-        (2, Ended.FAILED, "exit status 2: no such program"),
+        (124, OUT_OF_TIME, Ended.TIMED_OUT, "took longer than 10 s and was stopped"),
+        (137, KILLED, Ended.TIMED_OUT, "took longer than 10 s and was stopped"),
+        (124, "no time\n", Ended.FAILED, "exit status 124: no time"),
+        (
+            137,
+            OUT_OF_MEMORY,
+            Ended.FAILED,
+            "exit status 137 (SIGKILL): srun: error: n1: task 0: Out Of Memory",
+        ),
+        (137, "", Ended.FAILED, "exit status 137 (SIGKILL)"),
+        (2, "warning\nno such program\n", Ended.FAILED, "exit status 2: no such program"),
     ],
 )
 def test_a_step_that_ends_badly_on_living_nodes(
-    make_course: Callable[..., Course], status: int, expected: Ended, reason: str
+    make_course: Callable[..., Course], status: int, stderr: str, expected: Ended, reason: str
 ) -> None:
-    course = make_course(world(lambda *_: (status, "", "warning\nno such program\n")), CLOCK)
+    course = make_course(world(lambda *_: (status, "", stderr)), CLOCK)
     course.run()
     (step,) = course.evidence.run.steps
     assert (step.ended, step.exit_status, step.reason, step.lost) == (expected, status, reason, ())
     assert course.lost == {}
+
+
+@pytest.mark.parametrize(
+    ("program", "stopped"),
+    [
+        ("exec sleep 20", True),
+        ("trap '' TERM; while :; do :; done", True),
+        ("exit 124", False),
+        ("kill -9 $$", False),
+    ],
+)
+def test_only_timeout_itself_says_that_time_was_over(program: str, *, stopped: bool) -> None:
+    """The real timeout(1), as steps are ended by it."""
+    words = commands.srun(commands.Task(("true",)), "step", NAMES, 7, 0.2)
+    ended = [word if not word.startswith("--kill-after") else "--kill-after=0.2" for word in words[:4]]
+    assert ended[0] == "timeout"
+    done = subprocess.run([*ended, "sh", "-c", program], capture_output=True, check=False, text=True)
+    assert done.returncode in {124, 137, -9}
+    assert commands.was_stopped(done.stderr.splitlines()) is stopped
 
 
 def test_of_what_srun_says_the_line_that_tells_why_is_kept(make_course: Callable[..., Course]) -> None:
