@@ -1,8 +1,8 @@
 """Two judged runs of the same machines in, what became worse or better out, beyond what is noise.
 
-The band of noise of a figure is what the same figure differs by between the runs over all subjects
-(MAD of the ratios), where there are `FEWEST` or more, and `UNKNOWN` where there are fewer; never under
-`LEAST`, and never over `MOST`: half a fleet that became slow must not pass for noise.
+The band of noise of a figure is what the same figure differs by between the runs over all subjects, sizes
+and partners (MAD of the ratios), where there are `FEWEST` values or more, and `UNKNOWN` where there are
+fewer; never under `LEAST`, and never over `MOST`: half a fleet that became slow must not pass for noise.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from rackwright.validate.expectations import Provenance
 from rackwright.validate.model import Unit
 from rackwright.verdict.coverage import KINDS
 from rackwright.verdict.evidence import Evidence
-from rackwright.verdict.judgement import WORST, Who
+from rackwright.verdict.judgement import Who
 from rackwright.verdict.matching import amount
 from rackwright.verdict.model import Kind, Value
+from rackwright.verdict.units import LESS_IS_BETTER, MORE_IS_BETTER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,8 +34,6 @@ LEAST, UNKNOWN, MOST = 0.05, 0.1, 0.15
 """Bands of noise, as shares; ours. Healthy machines of one kind repeat themselves within 1 to 2 %."""
 _DEVIATIONS = 3 * 1.4826
 """Three standard deviations of a normal distribution, by its MAD."""
-_MORE_IS_BETTER = frozenset({Unit.MBIT_S, Unit.MIB_S, Unit.GB_S, Unit.GBIT_S, Unit.GFLOPS, Unit.OPS_S})
-_LESS_IS_BETTER = frozenset({Unit.SECONDS, Unit.MICROSECONDS})
 _NOT_COMPARED = frozenset({"offset", "rate", "down"})
 """Of the moment, or of how long it was looked: they have figures, and no before and after."""
 _VARYING = frozenset({"iterations", "started", "uncertainty_s", "reference"})
@@ -69,6 +68,17 @@ class Figure:
         """After by before; None where one is missing or nought."""
         return self.after / self.before if self.after is not None and self.before else None
 
+    @property
+    def harm(self) -> float:
+        """How much worse it became, by the logarithm of the ratio: below nought where it became better."""
+        if self.after is None or self.after == self.before:
+            return 0.0
+        if min(self.after, self.before) <= 0:
+            grown = math.copysign(math.inf, self.after - self.before)
+        else:
+            grown = math.log(self.after / self.before)
+        return -grown if self.unit in MORE_IS_BETTER else grown
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -84,13 +94,18 @@ class Compared:
     same: int
     """How many did not."""
 
+    @property
+    def harm(self) -> float:
+        """Of the figure that became worst; a verdict that changed so weighs more than any."""
+        return max((one.harm for one in self.figures if one.change is self.change), default=math.inf)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two runs."""
 
     subjects: tuple[Compared, ...]
-    """The worst first."""
+    """The worst first; of equals by kind and name."""
     images: tuple[str, ...]
     """What the specs of the runs say is different."""
 
@@ -113,7 +128,7 @@ def compare(before: Judged, after: Judged) -> Comparison:
         _subject(who, figures.get(who, []), verdicts[0].get(who), verdicts[1].get(who)) for who in whos
     ]
     order = list(Change)
-    subjects.sort(key=lambda one: order.index(one.change))
+    subjects.sort(key=lambda one: (order.index(one.change), -one.harm))
     return Comparison(tuple(subjects), tuple(_images(before.run, after.run)))
 
 
@@ -201,7 +216,7 @@ def _values(judged: Judged, shared: Collection[str]) -> Mapping[_Key, float]:
     found: dict[_Key, list[float]] = {}
     for one in judged.measurements.measurements:
         check = evidence.bounds.check(one)
-        numeric = one.unit in _MORE_IS_BETTER | _LESS_IS_BETTER
+        numeric = one.unit in MORE_IS_BETTER | LESS_IS_BETTER
         if numeric and one.name not in _NOT_COMPARED and check in KINDS.keys() - shared:
             for who in evidence.about(one, KINDS[check]):
                 found.setdefault((who, check, one.name, _about(one), one.unit), []).append(amount(one))
@@ -257,18 +272,17 @@ def change_of(unit: Unit, before: float, after: float | None, band: float) -> Ch
     more, less = after > before * (1 + band), after < before * (1 - band)
     if not more and not less:
         return Change.SAME
-    return Change.BETTER if more is (unit in _MORE_IS_BETTER) else Change.WORSE
+    return Change.BETTER if more is (unit in MORE_IS_BETTER) else Change.WORSE
 
 
 def _subject(who: Who, figures: list[Figure], before: Value | None, after: Value | None) -> Compared:
     order = list(Change)
     changed = sorted(
         (one for one in figures if one.change is not Change.SAME),
-        key=lambda one: (order.index(one.change), one.ratio or 0),
+        key=lambda one: (order.index(one.change), -one.harm),
     )
     changes = [one.change for one in changed]
-    if before is not None and before is not after:
-        changes.append(_of_verdicts(before, after))
+    changes.append(_of_verdicts(before, after))
     return Compared(
         name=who.name,
         kind=who.kind,
@@ -280,10 +294,10 @@ def _subject(who: Who, figures: list[Figure], before: Value | None, after: Value
     )
 
 
-def _of_verdicts(before: Value, after: Value | None) -> Change:
-    """A fault is worse; what could not be measured any more is missing."""
-    if after is None:
-        return Change.MISSING
-    if WORST.index(after) > WORST.index(before):
-        return Change.BETTER
-    return Change.WORSE if after is Value.FAIL else Change.MISSING
+def _of_verdicts(before: Value | None, after: Value | None) -> Change:
+    """A fault is worse, also of what was not there before; what could not be measured is never better."""
+    if after is before or (before is None and after is Value.PASS):
+        return Change.SAME
+    if after in (Value.PASS, Value.FAIL):
+        return Change.BETTER if after is Value.PASS else Change.WORSE
+    return Change.SAME if (before, after) == (Value.ERROR, Value.NOT_RUN) else Change.MISSING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from rackwright.errors import UsageError
 from rackwright.validate.model import Unit
 from rackwright.verdict import folder
-from rackwright.verdict.compare import LEAST, MOST, UNKNOWN, Change, band, change_of, compare
+from rackwright.verdict.compare import LEAST, MOST, UNKNOWN, Change, Figure, band, change_of, compare
+from rackwright.verdict.model import Value
 from tests.doubles import runs
 
 if TYPE_CHECKING:
@@ -88,6 +90,86 @@ def test_what_was_measured_of_several_nodes_at_once_is_not_compared(before: Judg
     assert compare(before, after).subjects[0].change is Change.WORSE
     shared = replace(after, run=after.run.model_copy(update={"together": ("matrix",)}))
     assert {one.change for one in compare(before, shared).subjects} == {Change.SAME}
+
+
+VERDICTS = (Value.PASS, Value.FAIL, Value.ERROR, Value.NOT_RUN, None)
+
+
+def _with_verdict(judged: Judged, value: Value | None) -> Judged:
+    """The same run with another verdict on node-004; None: there is no such subject."""
+    kept = tuple(one for one in judged.verdict.subjects if one.name != "node-004")
+    mine = next(one for one in judged.verdict.subjects if one.name == "node-004")
+    more = () if value is None else (mine.model_copy(update={"verdict": value}),)
+    return replace(judged, verdict=judged.verdict.model_copy(update={"subjects": (*kept, *more)}))
+
+
+@pytest.mark.parametrize("was", VERDICTS)
+@pytest.mark.parametrize("now", VERDICTS)
+def test_what_could_not_be_measured_is_never_better(
+    before: Judged, was: Value | None, now: Value | None
+) -> None:
+    worse, missing, better = Change.WORSE, Change.MISSING, Change.BETTER
+    expected = {Value.FAIL: worse, Value.PASS: better}.get(now, missing)  # type: ignore[arg-type] # (None is neither)
+    if was is now or (was, now) in {(Value.ERROR, Value.NOT_RUN), (None, Value.PASS)}:
+        expected = Change.SAME
+    found = compare(_with_verdict(before, was), _with_verdict(before, now))
+    assert _named(found, "node-004").change is expected
+
+
+def _latencies(judged: Judged, **seconds: float) -> Judged:
+    """The same run in which each node has also told of a time, and node-009 of its speed."""
+    matrix = next(one for one in judged.measurements.measurements if one.name == "gflops")
+    made = tuple(
+        matrix.model_copy(
+            update={
+                "name": "latency",
+                "unit": Unit.MICROSECONDS,
+                "value": value,
+                "context": matrix.context.model_copy(
+                    update={
+                        "node": name.partition("_")[0].replace("n", "node-00"),
+                        "parameters": {"kind": name},
+                    }
+                ),
+            }
+        )
+        for name, value in seconds.items()
+    )
+    both = (*judged.measurements.measurements, *made)
+    return replace(judged, measurements=judged.measurements.model_copy(update={"measurements": both}))
+
+
+def test_the_worst_comes_first_also_where_less_is_better(before: Judged) -> None:
+    old = _latencies(before, n3_a=100.0, n3_b=100.0, n3_c=100.0, n5_a=100.0, n7_a=100.0)
+    new = _latencies(before, n3_a=130.0, n3_b=500.0, n3_c=160.0, n5_a=900.0, n7_a=120.0)
+    found = compare(old, new)
+    worse = [one.name for one in found.subjects if one.change is Change.WORSE]
+    assert worse == ["node-005", "node-003", "node-007"]
+    assert [one.after for one in _named(found, "node-003").figures] == [500.0, 160.0, 130.0]
+
+
+def test_a_new_fault_comes_before_any_figure(before: Judged) -> None:
+    slow = _latencies(_with_verdict(before, Value.FAIL), n3_a=900.0)
+    found = compare(_latencies(before, n3_a=100.0), slow)
+    assert [one.name for one in found.subjects][:2] == ["node-004", "node-003"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "after", "harm"),
+    [
+        (Unit.GFLOPS, 50.0, 1),
+        (Unit.GFLOPS, 200.0, -1),
+        (Unit.MICROSECONDS, 200.0, 1),
+        (Unit.MICROSECONDS, 50.0, -1),
+        (Unit.GFLOPS, 0.0, math.inf),
+        (Unit.MICROSECONDS, 0.0, -math.inf),
+        (Unit.GFLOPS, None, 0),
+        (Unit.GFLOPS, 100.0, 0),
+    ],
+)
+def test_harm_of_a_figure_goes_the_way_of_its_unit(unit: Unit, after: float | None, harm: float) -> None:
+    figure = Figure("matrix", "x", "", unit, 100.0, after, 0.1, Change.WORSE)
+    assert figure.harm == pytest.approx(harm * math.log(2) if abs(harm) == 1 else harm)
 
 
 def test_what_changed_in_the_images_is_told(before: Judged) -> None:

@@ -32,7 +32,7 @@ def _value(value: float | str, unit: Unit = Unit.SECONDS) -> Measurement:
     )
 
 
-def _figure(unit: Unit = Unit.SECONDS, key: dict[str, object] | None = None, **bound: Any) -> Expectation:
+def _figure(unit: Unit = Unit.SECONDS, key: dict[str, object] | None = None, **bound: object) -> Expectation:
     return Expectation.model_validate(
         {
             "key": Key.model_validate({"name": "offset", "check": Check.CLOCK, **(key or {})}),
