@@ -163,9 +163,8 @@ class Course:
         return named
 
     def _kept(self, step: Step) -> Step:
-        self.evidence.add(step)
-        if (other := also_read(step, self.checks)) is not None:
-            self.evidence.add(other)
+        twin = also_read(step, self.checks)
+        self.evidence.add(step, *([] if twin is None else [twin]))
         told = f": {step.reason}" if step.reason else ""
         self.tell(f"{step.name}  {step.seconds:.1f} s  {step.ended.value}{told}")
         return step

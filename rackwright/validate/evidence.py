@@ -75,9 +75,9 @@ class Evidence:
         self.run = self.run.model_copy(update=changed)
         canonical.write_atomic(self.folder / RUN, sealed(self.run))
 
-    def add(self, step: Step) -> None:
-        """Write a step that has ended."""
-        self.write(steps=(*self.run.steps, step))
+    def add(self, *ended: Step) -> None:
+        """Write steps that have ended, all of them at once: a step is never there without its twin."""
+        self.write(steps=(*self.run.steps, *ended))
 
     def raw(self, step: str, stream: str) -> Path:
         """File for the output of a step, its folder made.

@@ -324,6 +324,23 @@ def test_what_nccl_tests_print_is_also_read_as_their_log(make_course: Callable[.
     assert (log.stdout, log.nodes, log.ended) == (test.stdout, test.nodes, test.ended)
 
 
+def test_a_step_and_its_twin_are_never_written_apart(
+    make_course: Callable[..., Course], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is killed between two writes would go on without the log, which nobody makes again."""
+    course = make_course(world(), NCCL_TESTS, {"check": "transport"})
+    seen: list[tuple[str, ...]] = []
+    write = canonical.write_atomic
+
+    def noting(path: Path, text: str) -> None:
+        write(path, text)
+        seen.append(tuple(step.check for step in load(course.evidence.folder).steps))
+
+    monkeypatch.setattr(canonical, "write_atomic", noting)
+    course.run()
+    assert set(seen) == {("nccl-tests", "transport")}
+
+
 def test_the_log_of_nccl_tests_is_left_alone_where_nobody_asks_for_it(
     make_course: Callable[..., Course],
 ) -> None:
