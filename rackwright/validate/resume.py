@@ -60,6 +60,18 @@ def _take(handle: int, folder: Path) -> None:
         ) from None
 
 
+def _is_held(folder: Path) -> bool:
+    """Whether a validation is at work in a folder; asked with a lock that two who ask can have at once."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
 def taken_up(folder: Path, wanted: Run, now: str) -> Evidence:
     """The run of a folder, to go on with.
 
@@ -74,7 +86,7 @@ def taken_up(folder: Path, wanted: Run, now: str) -> Evidence:
     """
     run = evidence.load(folder)
     for kept in evidence.artefacts(run):
-        evidence.verified(folder, kept)
+        evidence.check(folder, kept)
     if run.finished is not None:
         raise UsageError(
             "there is nothing to go on with",
@@ -104,12 +116,13 @@ def _refuse_another(folder: Path, run: Run, wanted: Run) -> None:
 
 
 def cut_off(runs: Path, wanted: Run) -> tuple[Path, Run] | None:
-    """The newest run below a folder, where it was cut off and could be gone on with."""
+    """The newest run below a folder, where it was cut off, and is not at work, and could be gone on with."""
     folders = sorted((path for path in runs.glob("*") if path.is_dir()), key=lambda path: path.name)
     if not folders:
         return None
     with suppress(UsageError, EvidenceSpoiled):
         run = evidence.load(folders[-1])
         _refuse_another(folders[-1], run, wanted)
-        return (folders[-1], run) if run.finished is None and run.steps else None
+        if run.finished is None and run.steps and not _is_held(folders[-1]):
+            return folders[-1], run
     return None

@@ -113,7 +113,7 @@ def _absent(evidence: Evidence) -> Iterator[Judgement]:
 def _unfinished(evidence: Evidence) -> Iterator[Judgement]:
     if evidence.run.finished is None:
         for site in evidence.run.sites:
-            cause = "the run was cut off before its end"
+            cause = "the run has not come to its end: it goes on, or was cut off"
             yield unmeasured(Who(Kind.SITE, site), "run", cause)
 
 

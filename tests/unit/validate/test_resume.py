@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +18,7 @@ from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.validate.evidence import load
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Ended
+from rackwright.validate.resume import cut_off
 from rackwright.validate.run import Order, validate
 from tests.doubles.fake_slurm import FakeSlurm
 
@@ -222,3 +225,35 @@ def test_who_begins_another_run_is_told_of_the_one_that_was_cut_off(site: Site) 
     site._replace(order=replace(site.order, folder=first, runs=runs)).cut_off(4)
     validate(replace(site.order, folder=None, runs=runs), site.slurm, site.told.append)
     assert f"{first} was cut off after 4 steps: `--resume {first}` would go on with it" in site.told
+
+
+def test_a_run_in_which_another_process_is_at_work_was_not_cut_off(site: Site) -> None:
+    runs = site.order.runs / "runs"
+    first = runs / "2026-11-28T080000Z"
+    site._replace(order=replace(site.order, folder=first, runs=runs)).cut_off(4)
+    holds = (
+        "import fcntl, os, sys; "
+        "fcntl.flock(os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECTORY), fcntl.LOCK_EX); "
+        "print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holds, first], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        assert cut_off(runs, site._replace(order=replace(site.order, folder=first)).run) is None
+        other.communicate()
+    found = cut_off(runs, site._replace(order=replace(site.order, folder=first)).run)
+    assert found is not None
+    assert found[0] == first, "its holder ended"
+
+
+def test_what_a_run_that_goes_on_has_is_read_in_parts(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A night's logs may be longer than the controller's memory."""
+    site.cut_off(4)
+
+    def whole(path: Path) -> bytes:
+        raise AssertionError(path)
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", whole)
+    assert len(site.begin(resume=True).steps) == STEPS
