@@ -66,8 +66,7 @@ def _interfaces(cluster: Cluster, fabric: str | None) -> Iterator[str]:
 
 def _sites(cluster: Cluster, fabric: str | None) -> str:
     plan = cluster.plan
-    names = fabrics_of(plan, fabric)
-    return ",".join(sorted({plan.pools[pool].site for name in names for pool in plan.cabling[name].places}))
+    return ",".join(sorted({plan.cabling[name].site for name in fabrics_of(plan, fabric)}))
 
 
 def _models(cluster: Cluster, fabric: str | None) -> dict[str, tuple[str, str]]:

@@ -72,7 +72,7 @@ def build(
         spec, {name: one.wiring for name, one in nodes.items()}, lock.rails if lock else {}
     )
     _refuse([*findings, *room(spec)])
-    wanted, loose = fabrics(spec, nodes, catalogue.switches, lock.fabrics if lock else {}, resize=resize)
+    wanted, loose = fabrics(spec, nodes, catalogue.switches, lock, resize=resize)
     footprints = {name: one.footprint for name, one in nodes.items() if one.footprint}
     seating, more = seat(spec, footprints, lock, wanted.standing())
     _refuse([*loose, *more])

@@ -73,11 +73,9 @@ class Roster:
     @cached_property
     def rack_units(self) -> int:
         """Height of all racks of the fabric's hall; 0 where it is in none."""
-        sites = [self.plan.sites[self.plan.pools[pool].site] for pool in self.cabling.places]
-        racks = [
-            rack.units for site in sites if isinstance(site, OnpremSitePlan) for rack in site.racks.values()
-        ]
-        return max(racks, default=0)
+        site = self.plan.sites[self.cabling.site]
+        racks = site.racks.values() if isinstance(site, OnpremSitePlan) else ()
+        return max((rack.units for rack in racks), default=0)
 
     @cached_property
     def nodes(self) -> dict[int, tuple[str, tuple[str, ...], Spot | None]]:

@@ -25,6 +25,7 @@ def cabling(ground: Ground, switches: Mapping[str, Switch], seats: FabricSeats) 
     switch = topology.switch if isinstance(topology, FatTree) else None
     numbers, uplinks = _counts(ground, seats), manager_uplinks(ground.fabric) if seats.manager else 0
     return CablingPlan(
+        site=ground.site,
         switch=switch,
         switch_units=None if switch is None else switches[switch].units,
         port_split=1 if switch is None else switches[switch].split or 1,

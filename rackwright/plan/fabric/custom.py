@@ -31,6 +31,7 @@ def cabling(ground: Ground, topology: Custom, switches: Mapping[str, Switch]) ->
     for misfit in _misfits(topology, entry, endpoints):
         raise misfit
     return CablingPlan(
+        site=ground.site,
         switch=topology.switch,
         switch_units=None,
         rate_gbps=rate_gbps(ground.fabric),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rackwright.plan.fabric.locked import FabricSeats
     from rackwright.plan.fabric.model import CablingPlan
     from rackwright.plan.hardware import Hardware
+    from rackwright.plan.lock import Lock
     from rackwright.plan.seating import Seating
     from rackwright.spec.cluster import ClusterSpec
 
@@ -41,7 +42,7 @@ class Fabrics:
         """Site → switches that the lock has placed there."""
         found: dict[str, list[Standing]] = {}
         for name, seats in self.seats.items():
-            site, switch = self._site(name), self._switch(name)
+            site, switch = self.grounds[name].site, self._switch(name)
             if site and switch:
                 found.setdefault(site, []).extend(standing(name, seats, switch))
         return found
@@ -50,7 +51,7 @@ class Fabrics:
         """The same, with every switch in a rack, fabric by fabric in the order of names."""
         found, findings = dict(self.seats), list[Finding]()
         for name, seats in self.seats.items():
-            site, switch = self._site(name), self._switch(name)
+            site, switch = self.grounds[name].site, self._switch(name)
             if site in seating.halls and switch is not None:
                 found[name], more = place(name, seats, switch, seating.halls[site], seating.pools)
                 findings += more
@@ -68,10 +69,6 @@ class Fabrics:
         }
         return dict(sorted({**trees, **told}.items()))
 
-    def _site(self, name: str) -> str | None:
-        """The site of a fabric's nodes; they have but one."""
-        return next((self.spec.pools[pool].site for pool in self.grounds[name].nics), None)
-
     def _switch(self, name: str) -> Switch | None:
         topology = self.grounds[name].fabric.topology
         return self.switches.get(topology.switch) if isinstance(topology, FatTree) else None
@@ -81,7 +78,7 @@ def fabrics(
     spec: ClusterSpec,
     nodes: Mapping[str, Hardware],
     switches: Mapping[str, Switch],
-    locked: Mapping[str, FabricSeats],
+    lock: Lock | None,
     *,
     resize: bool,
 ) -> tuple[Fabrics, list[Finding]]:
@@ -91,10 +88,11 @@ def fabrics(
         spec: the cluster.
         nodes: of each pool, with their wiring.
         switches: of the catalogue.
-        locked: what the last plan allocated.
+        lock: what the last plan allocated; None on the first.
         resize: whether cables between switches may move.
     """
-    grounds = _grounds(spec, nodes)
+    locked = lock.fabrics if lock else {}
+    grounds = _grounds(spec, nodes, lock)
     answers = {
         name: settle(ground, switches, locked.get(name), resize=resize) for name, ground in grounds.items()
     }
@@ -117,7 +115,7 @@ def _told_wrong(ground: Ground, switches: Mapping[str, Switch]) -> Iterator[Find
             yield no_such_tree(ground.name, misfit)
 
 
-def _grounds(spec: ClusterSpec, nodes: Mapping[str, Hardware]) -> dict[str, Ground]:
+def _grounds(spec: ClusterSpec, nodes: Mapping[str, Hardware], lock: Lock | None) -> dict[str, Ground]:
     found: dict[str, Ground] = {}
     for name, fabric in sorted(spec.fabrics.items()):
         if not isinstance(fabric, Efa):
@@ -128,5 +126,16 @@ def _grounds(spec: ClusterSpec, nodes: Mapping[str, Hardware]) -> dict[str, Grou
                 if use.fabric == name and use.interfaces
             }
             slots = {pool: numbers(spec.pools[pool].nodes) for pool in nics}
-            found[name] = Ground(name, fabric, nics, slots)
+            stood = _stood(name, lock)
+            stood = stood if stood in spec.sites else None
+            site = next((spec.pools[pool].site for pool in nics), stood)
+            found[name] = Ground(name, fabric, nics, slots, site, stood)
     return found
+
+
+def _stood(name: str, lock: Lock | None) -> str | None:
+    """Site of a fabric by the lock: that of its pools, or the one it was left in."""
+    if lock is None or name not in lock.fabrics:
+        return None
+    seats = lock.fabrics[name]
+    return next((lock.pools[pool].site for pool in seats.places if pool in lock.pools), seats.site)

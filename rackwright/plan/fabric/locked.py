@@ -9,6 +9,7 @@
     switches:
       leaf:
         r01p04: {1-8: 33-40}     # leaves 1 to 8 stand in units 33 to 40
+    site: hall                   # of a fabric without nodes alone: where its switches still stand
 ```
 """
 
@@ -50,6 +51,8 @@ class FabricSeats:
     """The fabric manager's places, numbered from 1."""
     switches: Mapping[str, Mapping[int, Stand]] = field(default_factory=dict)
     """Tier (``leaf``, or ``p2-leaf`` of the second plane) → number of the switch → where it stands."""
+    site: str | None = None
+    """Of the tree whose last node is gone; None where nodes tell the site."""
 
 
 class _TreeText(Model):
@@ -76,6 +79,7 @@ class FabricText(Model):
     places: Mapping[Name, Spans] = {}
     manager: Mapping[int | str, int | str] = {}
     switches: Mapping[str, Mapping[RackName, Spans]] = {}
+    site: Name | None = None
 
 
 def lines(name: str, rails: int | None, seats: FabricSeats) -> Iterator[str]:
@@ -106,6 +110,8 @@ def _body(rails: int | None, seats: FabricSeats) -> Iterator[str]:
             yield f"  {tier}:"
             placed = sorted((stand.rack, number, stand.unit) for number, stand in stands.items())
             yield from (f"    {line}" for line in racks_lines(placed))
+    if seats.site is not None:
+        yield f"site: {key_text(seats.site)}"
 
 
 def seats_of(path: Path, name: str, text: FabricText) -> FabricSeats:
@@ -122,7 +128,7 @@ def seats_of(path: Path, name: str, text: FabricText) -> FabricSeats:
     tree = None if text.tree is None else _tree(path, name, text.tree)
     _refuse_shared_places(path, name, places, manager, tree)
     stands = {tier: dict(_stands(path, name, racks)) for tier, racks in text.switches.items()}
-    return FabricSeats(tree, places, manager, stands)
+    return FabricSeats(tree, places, manager, stands, text.site)
 
 
 def _pairs(path: Path, name: str, spans: Spans) -> Iterator[tuple[int, int]]:

@@ -23,6 +23,8 @@ class CablesPlan(Model):
 class CablingPlan(Model):
     """Switches and cables of one fabric, in numbers; `links.links` makes every cable of them."""
 
+    site: str
+    """Where its nodes are, or its switches where it has no nodes any more."""
     switch: str | None
     """Entry of the catalogue; None for one switch a rail, of whatever make."""
     switch_units: int | None

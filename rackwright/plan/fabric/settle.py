@@ -49,6 +49,10 @@ class Ground:
     """Pool → NICs of each of its nodes on the fabric; only pools that have some."""
     numbers: Mapping[str, Sequence[int]]
     """Pool → numbers of its slots, for the same pools."""
+    site: str | None
+    """Of these pools, which have but one; without a pool, where the lock has its switches."""
+    stood: str | None
+    """Site where the lock has its switches; None where it has none, or the spec has no such site any more."""
 
 
 def settle(
@@ -63,22 +67,36 @@ def settle(
         resize: whether cables between switches may move.
 
     Returns:
-        None for a fabric of which nothing can be said: its switch is not known, nobody is on it, or its
-        topology is custom.
+        None for a fabric of which nothing can be said: its switch is not known, nobody is on it or ever was,
+        or its topology is custom. Where the last node has left, tree and switches stay as they were.
     """
     topology, kept = ground.fabric.topology, before or FabricSeats()
     if not ground.nics:
-        return replace(kept, places={}) if kept.tree else None
+        stays = kept.tree and ground.stood and not resize
+        return replace(kept, places={}, site=ground.stood) if stays else None
     if isinstance(topology, Custom):
         return None
     if not isinstance(topology, FatTree):
         return FabricSeats(places=_places(ground, kept, taken=()))
     if topology.switch not in switches:
         return before
+    if resize and ground.stood != ground.site:
+        kept = FabricSeats()
     try:
+        _refuse_other_site(ground, kept)
         return _fat_tree(ground, topology, switches[topology.switch], kept, resize=resize)
     except Infeasible as misfit:
         return no_such_tree(ground.name, misfit)
+
+
+def _refuse_other_site(ground: Ground, kept: FabricSeats) -> None:
+    if kept.tree and ground.stood is not None and ground.stood != ground.site:
+        raise TreeMoves(
+            "the tree was built in another site, and all its switches would move",
+            got=f"nodes in {ground.site}",
+            expected=f"nodes in {ground.stood}",
+            hint="a fabric of another name for that site, or this one built anew: `rackwright plan --resize`",
+        )
 
 
 def _places(ground: Ground, kept: FabricSeats, taken: Sequence[int]) -> dict[str, dict[int, int]]:
@@ -116,7 +134,7 @@ def _fat_tree(
     tree = _tree(wanted, None if resize else kept.tree, len(full) + missing)
     free = (place for place in reversed(range(tree.places)) if place not in full)
     manager = {number: manager[number] if number in manager else next(free) for number in numbers}
-    return FabricSeats(tree, places, manager, _standing(tree, kept))
+    return FabricSeats(tree, places, manager, _standing(tree, kept), None if places else ground.site)
 
 
 def _tree(wanted: Demand, locked: Frame | None, places: int) -> Frame:

@@ -43,7 +43,7 @@ def subnets(
         cabling: of those that have cables.
         pools: all.
     """
-    found = sorted(_subnets(fabrics, cabling, pools))
+    found = sorted(_subnets(fabrics, cabling))
     managed = {one: _managers(one, found, fabrics, pools) for one in found}
     return {
         one.name: SubnetPlan(fabric=one.fabric, plane=one.plane, managers=managers)
@@ -52,16 +52,14 @@ def subnets(
     }
 
 
-def _subnets(
-    fabrics: Mapping[str, Fabric], cabling: Mapping[str, CablingPlan], pools: Mapping[str, PoolPlan]
-) -> Iterator[_Subnet]:
+def _subnets(fabrics: Mapping[str, Fabric], cabling: Mapping[str, CablingPlan]) -> Iterator[_Subnet]:
     for name, cables in cabling.items():
         fabric = fabrics[name]
         has_own = isinstance(fabric, InfiniBand) and fabric.manager.kind == "opensm"
         if has_own and cables.tree and cables.places:  # a locked tree may have nobody on it any more
-            planes, site = cables.tree.planes, pools[next(iter(cables.places))].site
+            planes = cables.tree.planes
             for plane in range(1, planes + 1):
-                yield _Subnet(subnet_name(name, plane, planes), name, plane, site)
+                yield _Subnet(subnet_name(name, plane, planes), name, plane, cables.site)
 
 
 def _managers(

@@ -114,6 +114,7 @@ def fabrics(draw: st.DrawFn) -> FabricSeats:
         places={pool: {slot: next(places) for slot in sorted(taken)} for pool, taken in pools.items()},
         manager={n + 1: next(places) for n in range(draw(st.integers(0, 3)))},
         switches={"leaf": switches} if (switches := draw(st.dictionaries(st.integers(1, 9), stands))) else {},
+        site=draw(st.none() | names),
     )
 
 

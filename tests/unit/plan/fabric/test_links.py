@@ -27,6 +27,7 @@ def cabling(demand: Demand, tree: Frame) -> CablingPlan:
     """What the plan would say: nodes from place 0, the manager at the end."""
     nodes = demand.endpoints // demand.rails
     return CablingPlan(
+        site="hall",
         switch="any",
         switch_units=1,
         rate_gbps=400,
