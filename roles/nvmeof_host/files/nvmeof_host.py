@@ -7,34 +7,32 @@ is kept in /var/lib/rackwright/nvmeof-host.json, mode 0600, with the names of al
 With ``--proof`` it asks the targets' discovery, and prints ``good`` or what is wrong.
 With ``--keep`` it is a daemon that goes on trying every path that is missing, for udev's own connecting
 has no second try: a target may boot after its hosts, and may be away for longer than the loss time-out.
-
-Keys go to the kernel as nvme-cli hands them over, by /dev/nvme-fabrics, for a key on a command line is seen
-by every process of the host.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import mounts
 import on_host
+from nvme_paths import (
+    MODULES,
+    Path_,
+    asks_otherwise,
+    connect_missing,
+    connected,
+    load,
+    missing,
+    planned,
+    unset,
+)
 from on_host import Difference, Plan, Refused, must, read, run, signature, told, unit_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-FABRICS = Path("/dev/nvme-fabrics")
-CONTROLLERS = Path("/sys/class/nvme")
-SUBSYSTEMS = Path("/sys/class/nvme-subsystem")
 BY_ID = Path("/dev/disk/by-id")
-UNITS = Path("/etc/systemd/system")
 KEPT = Path("/var/lib/rackwright/nvmeof-host.json")
-MODULES = {"tcp": "nvme-tcp", "rdma": "nvme-rdma"}
-KEEP_ALIVE_S = 5
-"""Of the kernel; a path that is silent for so long is lost."""
 TRY_EVERY_S = 5.0
 CONNECT_WITHIN_S = 60.0
 """A converge waits so long for its paths, and for the devices behind them."""
@@ -60,129 +58,6 @@ WantedBy=remote-fs.target {device_unit}
 NOTHING: Plan = {"plan": {"identity": {"nqn": "", "id": ""}, "subsystems": {}}, "secret": {}, "ours": []}
 
 
-class Path_(NamedTuple):  # noqa: N801 (pathlib has the name)
-    """One way to a subsystem."""
-
-    nqn: str
-    transport: str
-    address: str
-    service: str
-
-
-# --- paths
-
-
-def planned(plan: Plan) -> dict[Path_, Plan]:
-    """Every path, to the connection it is of."""
-    return {
-        Path_(nqn, route["transport"], route["address"], str(route["service"])): {**one, "route": route}
-        for nqn, one in plan["subsystems"].items()
-        for route in one["routes"]
-    }
-
-
-def connected() -> dict[Path_, Path]:
-    """Every path that the kernel has, in whatever state, to its controller."""
-    found = {}
-    for controller in sorted(CONTROLLERS.glob("nvme*")):
-        words = read(controller / "address").split(",")
-        address = dict(word.split("=", 1) for word in words if "=" in word)
-        if "traddr" in address:
-            path = Path_(
-                read(controller / "subsysnqn"),
-                read(controller / "transport"),
-                address["traddr"],
-                address.get("trsvcid", ""),
-            )
-            found[path] = controller
-    return found
-
-
-def options(path: Path_, one: Plan, plan: Plan, keys: Plan) -> str:
-    """As the kernel takes them (Linux, drivers/nvme/host/fabrics.c, opt_tokens)."""
-    words = {
-        "nqn": path.nqn,
-        "transport": path.transport,
-        "traddr": path.address,
-        "trsvcid": path.service,
-        "hostnqn": plan["identity"]["nqn"],
-        "hostid": plan["identity"]["id"],
-        "reconnect_delay": str(one["reconnect_s"]),
-        "ctrl_loss_tmo": str(one["loss_timeout_s"]),
-        "keep_alive_tmo": str(KEEP_ALIVE_S),
-    }
-    if one["route"]["source"]:
-        words["host_traddr"] = one["route"]["source"]
-    if one["authenticated"]:
-        words["dhchap_secret"] = keys["host"]
-        if keys.get("controller"):
-            words["dhchap_ctrl_secret"] = keys["controller"]
-    return ",".join(f"{name}={value}" for name, value in words.items())
-
-
-def connect(text: str) -> str:
-    """Connect one path; what the kernel says against it, empty where it is connected."""
-    try:
-        handle = os.open(FABRICS, os.O_RDWR)
-    except OSError as error:
-        return f"{FABRICS}: {error.strerror}"
-    try:
-        os.write(handle, text.encode())
-    except OSError as error:
-        return error.strerror or "refused"
-    finally:
-        os.close(handle)
-    return ""
-
-
-def missing(plan: Plan) -> list[Path_]:
-    """Paths that are planned and that the kernel does not have."""
-    there = connected()
-    return [path for path in planned(plan) if path not in there]
-
-
-def connect_missing(plan: Plan, secret: Plan, go_on: Callable[[], bool] = lambda: True) -> dict[Path_, str]:
-    """Try each once, as long as that is to go on; those that could not be, with what was said."""
-    paths, keys = planned(plan), secret.get(plan["identity"]["nqn"], {})
-    said = {path: connect(options(path, paths[path], plan, keys)) for path in missing(plan) if go_on()}
-    return {path: words for path, words in said.items() if words}
-
-
-def load(plan: Plan) -> None:
-    """Load what the paths need; nothing where there are none."""
-    if not planned(plan):
-        return
-    wanted = ["nvme-fabrics", *sorted({MODULES[path.transport] for path in planned(plan)})]
-    must("modprobe", "--all", *wanted)
-
-
-# --- what a subsystem and its paths are set to
-
-
-def settings(plan: Plan) -> list[tuple[Path, str, str]]:
-    """Attributes of what is connected: where, what is planned, and what it is called."""
-    found = []
-    for path, controller in connected().items():
-        one = planned(plan).get(path)
-        if one is not None:
-            loss = "off" if one["loss_timeout_s"] < 0 else str(one["loss_timeout_s"])
-            where = f"{one['target']} by {path.address}"
-            found += [
-                (controller / "reconnect_delay", str(one["reconnect_s"]), f"{where} reconnect_delay"),
-                (controller / "ctrl_loss_tmo", loss, f"{where} ctrl_loss_tmo"),
-            ]
-    for folder in SUBSYSTEMS.glob("nvme-subsys*"):
-        one = plan["subsystems"].get(read(folder / "subsysnqn"))
-        if one is not None:
-            found.append((folder / "iopolicy", one["policy"], f"{one['target']} iopolicy"))
-    return found
-
-
-def unset(plan: Plan) -> list[tuple[Path, str, str]]:
-    """Those that are otherwise; a kernel that does not know one has no file of that name."""
-    return [(path, wanted, name) for path, wanted, name in settings(plan) if read(path) not in (wanted, "")]
-
-
 # --- file systems
 
 
@@ -191,16 +66,17 @@ def device(uuid: str) -> Path:
     return BY_ID / f"nvme-uuid.{uuid}"
 
 
-def units(plan: Plan) -> dict[str, str]:
-    """Unit of each planned mount, to its text."""
-    found = {}
+def units(plan: Plan) -> dict[str, mounts.Mount]:
+    """Unit of each planned mount."""
+    found = []
     for one in plan["subsystems"].values():
         for mount in one["mounts"]:
             path = device(mount["uuid"])
-            found[unit_of(mount["mount"], "mount")] = _MOUNT.format(
+            text = _MOUNT.format(
                 **mount, target=one["target"], device=path, device_unit=unit_of(str(path), "device")
             )
-    return found
+            found.append(mounts.Mount(mount["mount"], str(path), text))
+    return mounts.named(found)
 
 
 def make_file_systems(plan: Plan) -> list[str]:
@@ -245,76 +121,106 @@ def named(plan: Plan) -> set[str]:
     return {*plan["subsystems"], *units(plan)}
 
 
-def left_over(plan: Plan, ours: set[str]) -> tuple[list[str], dict[Path_, Path]]:
-    """What is ours and planned no more: units, and paths with their controllers."""
-    gone = ours - set(units(plan)) - set(plan["subsystems"])
-    paths = {
-        path: controller
-        for path, controller in connected().items()
-        if path.nqn in ours and path not in planned(plan)
+class Left(NamedTuple):
+    """What is ours and not as it is to be."""
+
+    removed: list[str]
+    """Units that are planned no more."""
+    stopped: list[str]
+    """Units that are to be mounted anew: from another device, or over none of the paths that there are."""
+    going: dict[Path_, Path]
+    """Paths that are planned no more, and those that are made anew, with their controllers."""
+    replaced: dict[Path_, Path]
+    """Paths that are to come from another address of this host: they go when that one is there."""
+
+
+def left_over(plan: Plan, secret: Plan, ours: set[str]) -> Left:
+    """What is to be let go of."""
+    there = {path: controller for path, controller in connected().items() if path.nqn in ours}
+    paths = planned(plan)
+    places = {path.place for path in paths}
+    replaced = {path: one for path, one in there.items() if path not in paths and path.place in places}
+    going = {
+        path: one
+        for path, one in there.items()
+        if path.place not in places or (path in paths and asks_otherwise(one, paths[path], plan, secret))
     }
-    return sorted(name for name in gone if (UNITS / name).exists()), paths
+    return Left(mounts.left_over(units(plan), ours), to_stop(plan, there, going), going, replaced)
 
 
-def to_leave(plan: Plan, ours: set[str]) -> list[Difference]:
+def to_stop(plan: Plan, there: dict[Path_, Path], going: dict[Path_, Path]) -> list[str]:
+    """Planned units that are mounted, and from what is let go of."""
+    kept = {path.nqn for path in there if path not in going}
+    lost = {path.nqn for path in going} - kept
+    nothing = {**plan, "subsystems": {nqn: one for nqn, one in plan["subsystems"].items() if nqn in lost}}
+    without = [name for name, mount in units(nothing).items() if mounts.source(mount.where)]
+    return sorted({*without, *mounts.moved(units(plan))})
+
+
+def to_leave(left: Left) -> list[Difference]:
     """The same, as it is told."""
-    names, paths = left_over(plan, ours)
-    return [Difference("unit", name, "absent", "there") for name in names] + [
-        Difference("namespace", f"{path.nqn} by {path.address}", "no path", read(controller / "state"))
-        for path, controller in paths.items()
-    ]
+    found = [Difference("unit", name, "absent", "there") for name in left.removed]
+    found += [Difference("unit", name, "mounted anew", "mounted") for name in left.stopped]
+    for paths, wanted in ((left.going, "no path"), (left.replaced, "another source")):
+        for path, controller in paths.items():
+            where = f"{path.nqn} by {path.address}"
+            found.append(Difference("namespace", where, wanted, read(controller / "state")))
+    return found
 
 
-def differences(plan: Plan, ours: set[str]) -> list[Difference]:
+def differences(plan: Plan, secret: Plan, left: Left) -> list[Difference]:
     """All that is not as planned."""
+    paths = planned(plan)
     found = [
-        Difference("namespace", f"{planned(plan)[path]['target']} by {path.address}", "connected", "no path")
+        Difference("namespace", f"{paths[path]['target']} by {path.address}", "connected", "no path")
         for path in missing(plan)
     ]
     for path, controller in connected().items():
         state = read(controller / "state")
-        if path in planned(plan) and state != "live":
-            target = planned(plan)[path]["target"]
+        if path in paths and state != "live":
+            target = paths[path]["target"]
             found.append(Difference("namespace", f"{target} by {path.address}", "live", state))
-    found += [Difference("namespace", name, wanted, read(path)) for path, wanted, name in unset(plan)]
-    for name, text in units(plan).items():
-        state = run("systemctl", "is-active", name).stdout.strip()
-        if read(UNITS / name) != text.strip() or state != "active":
-            found.append(Difference("unit", name, "active, as planned", state))
-    return found + to_leave(plan, ours)
+    for one in unset(plan, secret):
+        shown = ("(secret)", "(another)") if one.secret else (one.wanted, read(one.file))
+        found.append(Difference("namespace", one.name, *shown))
+    return [*found, *mounts.differences(units(plan)), *to_leave(left)]
 
 
-def leave(plan: Plan, ours: set[str]) -> None:
-    """Unmount and disconnect what is not planned any more; what is in use is refused."""
-    names, paths = left_over(plan, ours)
-    for name in names:
-        must("systemctl", "disable", "--now", "--quiet", name)
-        (UNITS / name).unlink(missing_ok=True)
+def disconnect(paths: dict[Path_, Path]) -> None:
+    """Cut these; the kernel forgets them."""
     for controller in paths.values():
         must("nvme", "disconnect", "--device", controller.name)
 
 
-def bring(plan: Plan, secret: Plan, ours: set[str]) -> list[str]:
+def leave(left: Left) -> None:
+    """Unmount and disconnect."""
+    mounts.remove(left.removed)
+    for name in left.stopped:
+        mounts.stop(name)
+    disconnect(left.going)
+
+
+def bring(plan: Plan, secret: Plan, left: Left) -> list[str]:
     """Bring all about; what was made on the way."""
     load(plan)
-    leave(plan, ours)
+    leave(left)
     ends = time.monotonic() + CONNECT_WITHIN_S
-    while left := connect_missing(plan, secret):
+    while lacking := connect_missing(plan, secret):
         if time.monotonic() > ends:
             said = "; ".join(
-                f"{planned(plan)[path]['target']} by {path.address}: {words}" for path, words in left.items()
+                f"{planned(plan)[path]['target']} by {path.address}: {words}"
+                for path, words in lacking.items()
             )
-            raise Refused(f"not connected: {said}; hint: see dmesg on host and target")
+            raise Refused(
+                f"not connected: {said}; hint: see dmesg on host and target; a target in another rack may be "
+                "converged later than this host: converge again"
+            )
         time.sleep(_POLL_S)
-    for path, wanted, _ in unset(plan):
-        on_host.write(path, "-1" if wanted == "off" else wanted)
+    disconnect(left.replaced)
+    for one in unset(plan, secret):
+        on_host.write(one.file, "-1" if one.wanted == "off" else one.wanted)
     made = make_file_systems(plan)
-    for name, text in units(plan).items():
-        if read(UNITS / name) != text.strip():
-            (UNITS / name).write_text(text)
-    must("systemctl", "daemon-reload")
-    for name in units(plan):
-        must("systemctl", "enable", "--now", "--quiet", name)
+    mounts.bring(units(plan))
     return made
 
 
@@ -335,25 +241,34 @@ def apply(asked: Plan) -> Plan:
     wanted = {"plan": plan, "secret": secret, "ours": sorted(named(plan))}
     # Noted first: the daemon goes by it, and would connect again what is let go of.
     meanwhile = {**wanted, "ours": sorted(ours | named(plan))}
+    left = left_over(plan, secret, ours)
     if asked.get("leave"):
-        return let_go(plan, ours, meanwhile, check=check)
-    found, made = differences(plan, ours), []
+        return let_go(left, meanwhile, check=check)
+    found, made = differences(plan, secret, left), []
     if note != wanted:
         found.append(Difference("namespace", str(KEPT), "what is planned", "something else"))
     if found and not check:
+        refuse(plan, left)
         on_host.keep(KEPT, meanwhile)
-        made = bring(plan, secret, ours)
+        made = bring(plan, secret, left)
         on_host.keep(KEPT, wanted)
     answer = told(found)
     return {**answer, "changes": [*answer["changes"], *made]}
 
 
-def let_go(plan: Plan, ours: set[str], note: Plan, *, check: bool) -> Plan:
+def refuse(plan: Plan, left: Left) -> None:
+    """Before anything is changed, the note included."""
+    mounts.refuse_strange(units(plan))
+    mounts.refuse_in_use([*left.removed, *left.stopped])
+
+
+def let_go(left: Left, note: Plan, *, check: bool) -> Plan:
     """The first half of a converge, before targets stop serving: nothing is in use that they take away."""
-    found = to_leave(plan, ours)
+    found = to_leave(left._replace(replaced={}))
     if found and not check:
+        mounts.refuse_in_use([*left.removed, *left.stopped])
         on_host.keep(KEPT, note)
-        leave(plan, ours)
+        leave(left)
     return told(found)
 
 
@@ -373,9 +288,10 @@ def stay() -> None:
         time.sleep(TRY_EVERY_S)
 
 
-def faults(plan: Plan) -> list[str]:
+def faults(plan: Plan, secret: Plan) -> list[str]:
     """What each target says of itself, and what the kernel has of it."""
-    found = [f"{one.subject}: {one.observed}, not {one.intended}" for one in differences(plan, named(plan))]
+    left = left_over(plan, secret, named(plan))
+    found = [f"{one.subject}: {one.observed}, not {one.intended}" for one in differences(plan, secret, left)]
     for path, one in planned(plan).items():
         where = ("--transport", path.transport, "--traddr", path.address, "--trsvcid", path.service)
         said = run("nvme", "discover", *where)
@@ -390,7 +306,8 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--keep"]:
         stay()
     if arguments == ["--proof"]:
-        print("\n".join(faults(kept()["plan"])) or "good")  # noqa: T201 (its answer)
+        note = kept()
+        print("\n".join(faults(note["plan"], note["secret"])) or "good")  # noqa: T201 (its answer)
         return 0
     return on_host.answer(apply)
 

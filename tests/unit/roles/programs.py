@@ -13,11 +13,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+SHARED = ("on_host", "mounts", "nvme_paths", "served_devices")
+"""Modules of programs, those that others import first."""
+
+
 def load(role: str, name: str) -> ModuleType:
-    """A program, with the module that it shares with the others as new as itself."""
+    """A program, with the modules that it imports as new as itself."""
     folder = paths.repository() / "roles" / role / "files"
-    if name != "on_host":
-        sys.modules["on_host"] = load(role, "on_host")
+    for shared in SHARED if name not in SHARED else SHARED[: SHARED.index(name)]:
+        if (folder / f"{shared}.py").exists():
+            sys.modules[shared] = _loaded(folder, shared)
+    return _loaded(folder, name)
+
+
+def _loaded(folder: Path, name: str) -> ModuleType:
     path = folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"program_{name}", path)
     assert spec
@@ -44,3 +53,34 @@ class Host:
     def calls(self) -> list[str]:
         path = self.folder / "calls"
         return path.read_text().replace(f"{self.folder}/", "").splitlines() if path.exists() else []
+
+    def systemd(self, units: Path) -> Path:
+        """A systemd that knows mounts: one that is mounted stays as it is when its unit's text changes.
+
+        Returns:
+            Folder of what is mounted: name of each unit, with its device; ``NAME.busy`` keeps one from going.
+        """
+        state = self.folder / "mounted"
+        state.mkdir()
+        self.program("systemctl", _SYSTEMCTL.format(units=units, state=state))
+        self.program("systemd-escape", 'echo "$(basename "$3").${2#--suffix=}"')
+        self.program(
+            "findmnt",
+            f'for place; do :; done; cat "{state}/$(basename "$place").mount" 2>/dev/null || exit 1',
+        )
+        return state
+
+
+_SYSTEMCTL = """\
+for name; do :; done
+case "$1" in
+    is-active) if [ -e "{state}/$name" ]; then echo active; else echo inactive; exit 3; fi;;
+    is-enabled) if [ -e "{state}/$name.enabled" ]; then echo enabled; else echo disabled; exit 1; fi;;
+    enable)
+        touch "{state}/$name.enabled"
+        [ -e "{state}/$name" ] || readlink -m "$(sed -n s/^What=//p "{units}/$name")" > "{state}/$name";;
+    disable)
+        [ ! -e "{state}/$name.busy" ] || {{ echo 'Job failed' >&2; exit 1; }}
+        rm -f "{state}/$name" "{state}/$name.enabled";;
+esac
+"""

@@ -110,15 +110,9 @@ def test_a_subsystem_that_somebody_else_made_is_told_and_left(nvmet: ModuleType,
 
 
 def test_the_kernel_gets_the_time_outs_the_source_and_the_key_of_a_path() -> None:
-    module = load("nvmeof_host", "nvmeof_host")
-    one = {
-        "target": "head-001",
-        "reconnect_s": 10,
-        "loss_timeout_s": -1,
-        "authenticated": True,
-        "route": {"source": "10.0.0.2"},
-    }
-    path = module.Path_(NQN, "tcp", "10.0.0.1", "4420")
+    module = load("nvmeof_host", "nvme_paths")
+    one = {"target": "head-001", "reconnect_s": 10, "loss_timeout_s": -1, "authenticated": True}
+    path = module.Path_(NQN, "tcp", "10.0.0.1", "4420", "10.0.0.2")
     plan = {"identity": {"nqn": HOST_NQN, "id": "2"}, "subsystems": {}}
     words = module.options(path, one, plan, {"host": "DHHC-1:00:x:", "controller": ""}).split(",")
     assert words == [
@@ -142,7 +136,7 @@ def test_a_mount_is_tried_again_whenever_its_device_appears(host: Host) -> None:
     module = load("nvmeof_host", "nvmeof_host")
     mount = {"mount": "/fast", "uuid": "1-2", "file_system": "ext4"}
     plan = {"subsystems": {NQN: {"target": "head-001", "mounts": [mount]}}}
-    (text,) = module.units(plan).values()
+    text = next(iter(module.units(plan).values())).text
     assert "What=/dev/disk/by-id/nvme-uuid.1-2\n" in text
     assert "WantedBy=remote-fs.target --suffix=device of /dev/disk/by-id/nvme-uuid.1-2\n" in text
 

@@ -1,0 +1,1 @@
+../../nvmeof_host/files/mounts.py
