@@ -46,6 +46,7 @@ _TOGETHER: Mapping[Tool, frozenset[str]] = {
     Tool.LINKS: frozenset({"carrier"}),
     Tool.CLOCK: frozenset({"offset"}),
     Tool.NCCL_TESTS: frozenset({"busbw"}),
+    Tool.RCCL_TESTS: frozenset({"busbw"}),
     Tool.NCCOM_TEST: frozenset({"busbw"}),
 }
 """Names that a tool gives together or not at all, for each thing it measures."""
@@ -139,7 +140,7 @@ def _is_whole(group: tuple[Tool, list[Measurement]]) -> bool:
         return _is_whole_fio(values, names)
     if tool is Tool.IPERF3 and values[0].context.parameters.get("mode") == "bidir":
         return {one.context.direction for one in values} == _BOTH_WAYS
-    wanted = _TOGETHER[tool]
+    wanted = _TOGETHER.get(tool, names)  # of a tool that no suite asks nothing is known to come together
     return names - (_ONLY_IF_ANY - wanted) == wanted
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rackwright.catalogue.model import Check
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Context, Measurement, Unit
 from rackwright.verdict.matching import Bounds
@@ -14,8 +15,8 @@ from rackwright.verdict.report.chart import Chart, Series, drawn
 from rackwright.verdict.report.figures import UNITS, counted, listed, number, size
 from rackwright.verdict.report.levels import FAR, LEVELS, MISSED, UNBOUND, Level, level, words, worst
 from rackwright.verdict.report.plots import Plot, Spread, plot
+from rackwright.verdict.units import THROUGHPUT
 
-_THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 _SeriesKey = tuple[str, int]
 _ALL_RAILS = 1 << 30
 _WRONG = "wrong"
@@ -69,45 +70,53 @@ class _Point:
 
 
 _Lines = dict[_SeriesKey, dict[int, _Point]]
+_Of = tuple[str, str]
+"""Check and collective: programs of one name, over other ways, are not held against each other."""
 
 
 def panels(measurements: Iterable[Measurement], bounds: Bounds) -> tuple[Panel, ...]:
     """A panel for each collective and unit, worst first."""
     values = tuple(measurements)
-    checked = _checked(values)
+    checked = _checked(values, bounds)
     made = [
-        _panel(title, unit, lines, checked.get(title, ""))
-        for (title, unit), lines in _collected(values, bounds).items()
+        _panel(_title(*of), unit, lines, checked.get(of, ""))
+        for (of, unit), lines in _collected(values, bounds).items()
     ]
     return tuple(sorted(made, key=lambda panel: LEVELS.index(panel.level)))
 
 
-def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[tuple[str, Unit], _Lines]:
+def _title(check: str, collective: str) -> str:
+    """``all-reduce``; ``all-reduce, nccl-tests``."""
+    name = collective.replace("_", "-")
+    return name if check in ("", Check.COLLECTIVES) else f"{name}, {check}"
+
+
+def _collected(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[tuple[_Of, Unit], _Lines]:
     """Lowest value of each collective, series and size."""
-    found: defaultdict[tuple[str, Unit], _Lines] = defaultdict(lambda: defaultdict(dict))
+    found: defaultdict[tuple[_Of, Unit], _Lines] = defaultdict(lambda: defaultdict(dict))
     for collective, count, value, measurement in _by_size(measurements):
         context = measurement.context
         key = (context.fabric or "", _ALL_RAILS if context.rail is None else context.rail)
-        line = found[collective, measurement.unit][key]
+        line = found[(bounds.check(measurement), collective), measurement.unit][key]
         if count not in line or value < line[count].value:
             line[count] = _Point(value, bounds.of(measurement), context)
     return found
 
 
-def _checked(measurements: Iterable[Measurement]) -> Mapping[str, str]:
+def _checked(measurements: Iterable[Measurement], bounds: Bounds) -> Mapping[_Of, str]:
     """Collective → how many elements were wrong, where the tool looked at them."""
-    counts: defaultdict[str, int] = defaultdict(int)
+    counts: defaultdict[_Of, int] = defaultdict(int)
     for measurement in measurements:
         collective, value = measurement.context.collective, measurement.value
         if collective is not None and measurement.name == _WRONG and isinstance(value, int):
-            counts[collective] += value
+            counts[bounds.check(measurement), collective] += value
     return {name: f"{counted(count, 'wrong element')}." for name, count in counts.items()}
 
 
 def _by_size(measurements: Iterable[Measurement]) -> Iterator[tuple[str, int, float, Measurement]]:
     for measurement in measurements:
         context, value = measurement.context, measurement.value
-        if isinstance(value, (bool, str)) or measurement.unit not in _THROUGHPUT:
+        if isinstance(value, (bool, str)) or measurement.unit not in THROUGHPUT:
             continue
         if context.collective is not None and context.size_bytes:
             yield context.collective, context.size_bytes, value, measurement
@@ -118,7 +127,7 @@ def _panel(title: str, unit: Unit, lines: _Lines, checked: str) -> Panel:
     sizes = {count for _, line in named for count in line}
     found = worst(point.level for line in lines.values() for point in line.values())
     return Panel(
-        title=title.replace("_", "-"),
+        title=title,
         unit=UNITS[unit],
         about=f"{_took_part(lines)} {_compared(lines)} {checked}".rstrip(),
         charts=(drawn([_series(label, line) for label, line in named]),) if len(sizes) > 1 else (),
@@ -131,6 +140,8 @@ def _panel(title: str, unit: Unit, lines: _Lines, checked: str) -> Panel:
 
 def _label(key: _SeriesKey) -> str:
     fabric, rail = key
+    if not fabric and rail == _ALL_RAILS:
+        return "all ranks"
     return rail_name(fabric, None if rail == _ALL_RAILS else rail)
 
 

@@ -28,8 +28,6 @@ UNITS = MappingProxyType(
         Unit.YES_NO: "",
     }
 )
-LESS_IS_BETTER = frozenset({Unit.SECONDS, Unit.MICROSECONDS, Unit.COUNT})
-"""Units whose high values are the bad ones, where no expectation says it."""
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _BINARY = 1024
 _ALMOST = 0.9995
@@ -73,7 +71,7 @@ def size(count: float) -> str:
 
 def spelled(text: str) -> str:
     """A text with units as a reader writes them: ``at least 75 Mbit/s``, ``at most 0``, ``yes``."""
-    plain = text.replace(f"at least 1 {Unit.YES_NO}", "yes")
+    plain = text.replace(f"at least 1 {Unit.YES_NO}", "yes").replace(f"at most 0 {Unit.YES_NO}", "no")
     return _UNIT_NAMES.sub(lambda found: f"{found[1]}{_SPACE}{UNITS[Unit(found[2])]}".rstrip(), plain)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rackwright.validate.expectations import Expectation
 from rackwright.validate.model import Unit
-from rackwright.verdict.report.figures import figure
+from rackwright.verdict.report.figures import Measured, clipped, figure
 
 _HALF = 0.5
 
@@ -39,10 +39,12 @@ LEVELS = (FAR, MISSED, MET, UNBOUND)
 """Worst first."""
 
 
-def level(value: float, expectation: Expectation | None) -> Level:
+def level(value: Measured, expectation: Expectation | None) -> Level:
     """Level of a value of the expectation's unit; an offset counts by its distance from nought."""
     if expectation is None:
         return UNBOUND
+    if isinstance(value, str) or expectation.one_of:
+        return MET if value in expectation.one_of else MISSED
     least, most = expectation.at_least, expectation.at_most
     if least is not None and value < least:
         return FAR if value < least * _HALF else MISSED
@@ -57,9 +59,11 @@ def worst(levels: Iterable[Level]) -> Level:
 
 
 def words(expectation: Expectation | None) -> str:
-    """``at least 75 Mbit/s``."""
+    """``at least 75 Mbit/s``, ``efa or tcp``, ``yes``."""
     if expectation is None:
         return "no expectation"
+    if expectation.one_of:
+        return " or ".join(map(clipped, expectation.one_of))
     if expectation.unit is Unit.YES_NO:
         return "yes" if expectation.at_least else "no"
     bounds = (("at least", expectation.at_least), ("at most", expectation.at_most))

@@ -51,8 +51,7 @@ def likenesses(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Likeness,
             text = _text(value, unit)
             holders = found[one.title].setdefault(str(value), _Holders(text))
             holders.subjects.append(one.subject)
-            if not isinstance(value, str):
-                holders.level = level(float(value), bounds.of(one.measurement))
+            holders.level = worst((holders.level, level(value, bounds.of(one.measurement))))
     made = [_likeness(title, values) for title, values in found.items()]
     return tuple(sorted(made, key=lambda likeness: LEVELS.index(likeness.level)))
 

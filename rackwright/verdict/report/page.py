@@ -10,7 +10,7 @@ from hashlib import sha256
 from markupsafe import Markup
 
 from rackwright.render.templates import render
-from rackwright.validate.expectations import Expectation, Expectations
+from rackwright.validate.expectations import Expectation, Expectations, Key
 from rackwright.validate.model import Measurements, Run, Unit
 from rackwright.verdict.matching import Bounds
 from rackwright.verdict.model import Verdict
@@ -22,6 +22,8 @@ from rackwright.verdict.report.likeness import Likeness, likenesses
 
 TEMPLATE = "report/report.html.j2"
 STYLE = "report/style.css"
+_SAID = {"name", "check", "collective", "size_bytes", "fabric", "parameters", "versions"}
+"""Of a key, what is said without its name."""
 _RUN_FILE = "run.json"
 _MEASUREMENTS_FILE = "measurements.json"
 
@@ -163,22 +165,28 @@ def _listing(title: str, about: str, said: Mapping[str, str]) -> Listing:
 
 
 def _expectation(expectation: Expectation) -> ExpectationRow:
-    key = expectation.key
-    parts = [
-        key.check,
-        key.name,
-        key.collective or "",
-        "" if key.size_bytes is None else size(key.size_bytes),
-        key.fabric or "",
-        "" if key.rails is None else counted(key.rails, "rail"),
-    ]
+    no_figure = expectation.one_of or expectation.unit is Unit.YES_NO
     return ExpectationRow(
-        what=", ".join(part.replace("_", "-") for part in parts if part),
+        what=_about(expectation.key),
         bound=words(expectation),
-        nominal="" if expectation.unit is Unit.YES_NO else figure(expectation.nominal, expectation.unit),
+        nominal="" if no_figure else figure(expectation.nominal, expectation.unit),
         provenance=expectation.provenance.value,
         source=clipped(expectation.source),
     )
+
+
+def _about(key: Key) -> str:
+    """All of a key that makes it another one: ``counters, growth, counter link_downed``."""
+    count = "" if key.size_bytes is None else size(key.size_bytes)
+    named = [key.check, key.name, key.collective or "", count, key.fabric or ""]
+    parts = [part.replace("_", "-") for part in named if part]
+    said = key.model_dump(exclude_defaults=True, exclude=_SAID)
+    more = {**said, **key.parameters, **key.versions}
+    counts = {"rails": "rail", "ranks": "rank"}
+    parts += [
+        counted(value, counts[name]) if name in counts else f"{name} {value}" for name, value in more.items()
+    ]
+    return clipped(", ".join(parts))
 
 
 def _files(run: Run) -> Iterator[File]:
@@ -186,6 +194,9 @@ def _files(run: Run) -> Iterator[File]:
     made = evidence.link(run.expectations.path, run.expectations.sha256)
     yield File(f"./{_RUN_FILE}", _RUN_FILE, "what was asked and run, and the hash of every file", "")
     yield File(made.href, made.path, "what the plan let one expect", made.sha256)
+    if run.history is not None:
+        kept = evidence.link(run.history.path, run.history.sha256)
+        yield File(kept.href, kept.path, "what earlier runs said of these nodes", kept.sha256)
     yield File(
         f"./{_MEASUREMENTS_FILE}", _MEASUREMENTS_FILE, "every value, with the file it was read from", ""
     )

@@ -17,11 +17,11 @@ from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import rail_name
 from rackwright.verdict.report.figures import UNITS, counted, figure, number
 from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, level, words, worst
+from rackwright.verdict.units import THROUGHPUT
 
 MOST_NODES = 32
 _NARROW = 5
 _WORST_PAIRS = 32
-_THROUGHPUT = frozenset({Unit.MBIT_S, Unit.MIB_S})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _between_two(
 ) -> Iterator[tuple[list[tuple[str, str]], float, Measurement]]:
     for measurement in measurements:
         context, value = measurement.context, measurement.value
-        if isinstance(value, (bool, str)) or measurement.unit not in _THROUGHPUT:
+        if isinstance(value, (bool, str)) or measurement.unit not in THROUGHPUT:
             continue
         if context.node is not None and context.peer is not None:
             there, back = (context.node, context.peer), (context.peer, context.node)

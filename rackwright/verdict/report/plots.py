@@ -12,7 +12,6 @@ from rackwright.validate.model import Unit
 from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import Alone, rail_name
 from rackwright.verdict.report.figures import (
-    LESS_IS_BETTER,
     UNITS,
     clipped,
     figure,
@@ -20,6 +19,7 @@ from rackwright.verdict.report.figures import (
 )
 from rackwright.verdict.report.levels import LEVELS, Level, level, words, worst
 from rackwright.verdict.report.pairs import RailKey, Way
+from rackwright.verdict.units import FEWER_IS_BETTER, LESS_IS_BETTER
 
 _MOST_BARS = 32
 _FULL = 100.0
@@ -142,8 +142,15 @@ def plot(title: str, unit: Unit, spreads: Mapping[str, Spread], about: str) -> P
 
 def _rank(item: tuple[str, Spread], unit: Unit) -> tuple[int, float, str]:
     name, spread = item
-    bad = -max(map(abs, spread.values)) if unit in LESS_IS_BETTER else min(spread.values)
+    bad = -max(map(abs, spread.values)) if _is_less_better(spread, unit) else min(spread.values)
     return LEVELS.index(worst(spread.levels)), bad, name
+
+
+def _is_less_better(spread: Spread, unit: Unit) -> bool:
+    """By the side of its bound; where it has none by its unit."""
+    if spread.expectation is not None:
+        return spread.expectation.at_least is None
+    return unit in LESS_IS_BETTER | FEWER_IS_BETTER
 
 
 def _edge(spreads: Iterable[Spread]) -> float:

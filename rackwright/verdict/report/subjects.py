@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rackwright.verdict.judgement import WORST
 from rackwright.verdict.model import Kind, Reason, Subject, Value, Verdict
 from rackwright.verdict.report.evidence import Link, links
 from rackwright.verdict.report.figures import clipped, counted, figure, listed, number, spelled
@@ -18,7 +19,6 @@ _FULL_CARDS = 25
 MOST_LINES = 4_096
 """Of subjects that passed; verdict.json has all of them."""
 _FIRST_LINKS = 2
-_BADNESS = (Value.FAIL, Value.ERROR, Value.NOT_RUN, Value.PASS)
 _UNSAID: Mapping[Value, str] = MappingProxyType(
     {
         Value.PASS: "Nothing to do.",
@@ -155,7 +155,7 @@ def _faults(subject: Subject) -> list[Reason]:
     return sorted(
         (reason for reason in subject.reasons if reason.value is not Value.PASS),
         key=lambda reason: (
-            _BADNESS.index(reason.value),
+            WORST.index(reason.value),
             reason.explained_by != "",
             reason.measured is None,
         ),
@@ -187,7 +187,7 @@ def summary(subjects: Sequence[Subject]) -> str:
     told = [
         f"{_join([_share(counts[value, kind], kinds[kind], kind) for kind in Kind if counts[value, kind]])}"
         f" {BADGES[value].word}"
-        for value in _BADNESS[:-1]
+        for value in WORST[:-1]
         if any(counts[value, kind] for kind in Kind)
     ]
     if told:

@@ -9,7 +9,7 @@ import pytest
 from rackwright.validate.expectations import Expectation, Key, Provenance
 from rackwright.validate.model import Unit
 from rackwright.verdict.report.chart import Series, drawn
-from rackwright.verdict.report.figures import counted, figure, listed, number, size, spelled
+from rackwright.verdict.report.figures import Measured, counted, figure, listed, number, size, spelled
 from rackwright.verdict.report.levels import FAR, MET, MISSED, UNBOUND, level, words
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def test_words_of_a_judge_have_units_of_a_reader() -> None:
     assert told == "at least 75 Mbit/s, 3 MiB/s, 4 sites, r_count"
     assert spelled("at most 0 count") == "at most 0"
     assert spelled("at least 1 yes_no") == "yes"
+    assert spelled("at most 0 yes_no") == "no"
 
 
 def test_truth_is_no_number() -> None:
@@ -90,6 +91,25 @@ def bound(*, at_least: float | None = None, at_most: float | None = None) -> Exp
 )
 def test_level(value: float, expectation: Expectation | None, found: Level) -> None:
     assert level(value, expectation) is found
+
+
+@pytest.mark.parametrize(
+    ("value", "words_or_bound", "found"),
+    [
+        ("efa", {"one_of": ("efa",)}, MET),
+        ("Socket", {"one_of": ("efa", "ib")}, MISSED),
+        ("not supported", {"at_least": 1}, MISSED),
+        (True, {"at_most": 0}, FAR),
+        (False, {"at_most": 0}, MET),
+        (True, {"at_least": 1}, MET),
+        (3, {"one_of": ("efa",)}, MISSED),
+    ],
+)
+def test_level_of_what_is_no_quantity(
+    value: Measured, words_or_bound: dict[str, object], found: Level
+) -> None:
+    blank = {"at_least": None, "at_most": None, "one_of": ()}
+    assert level(value, bound(at_least=1).model_copy(update={**blank, **words_or_bound})) is found
 
 
 def test_bounds_in_words() -> None:

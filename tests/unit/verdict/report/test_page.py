@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.paths import repository
-from rackwright.validate.model import Completeness, Ended, Unread
+from rackwright.validate.expectations import Expectation, Expectations, Key
+from rackwright.validate.model import Artefact, Completeness, Ended, Unit, Unread
 from rackwright.verdict.model import Kind, Reason, Subject, Value
 from tests.doubles.reported import Reported, reported
 
@@ -98,6 +99,68 @@ def test_every_expectation_tells_its_bound_and_where_it_comes_from(page: Page) -
         assert expectation.source in told
         assert expectation.provenance.value in told
     assert "at most 0.001 s" in told
+
+
+def _rows(page: Page, *expectations: Expectation) -> list[list[str]]:
+    subject = replace(SLOW, expectations=Expectations(expectations=expectations))
+    body = section(page(subject), "expectations").all("tbody")[0]
+    return [[cell.text for cell in row.all("th") + row.all("td")] for row in body.all("tr")]
+
+
+def _expected(unit: Unit = Unit.COUNT, key: dict[str, object] | None = None, **bound: object) -> Expectation:
+    about = {"name": "growth", "check": "counters", **(key or {})}
+    values = {"key": about, "unit": unit, "nominal": 3, "provenance": "plan", "source": "a test", **bound}
+    return Expectation.model_validate(values)
+
+
+def test_words_that_are_right_are_told_as_words_and_derived_from_no_figure(page: Page) -> None:
+    words = _expected(Unit.WORD, one_of=("AWS Libfabric", "Libfabric"))
+    no, yes = _expected(Unit.YES_NO, at_most=0), _expected(Unit.YES_NO, at_least=1)
+    count = _expected(at_least=3, at_most=3)
+    assert [row[1:3] for row in _rows(page, words, no, yes, count)] == [
+        ["AWS Libfabric or Libfabric", ""],
+        ["no", ""],
+        ["yes", ""],
+        ["at least 3 and at most 3", "3"],
+    ]
+
+
+KEY = {
+    "platform": "dgx-h100",
+    "pool": "h100",
+    "collective": "all_reduce",
+    "algorithm": "ring",
+    "size_bytes": 8,
+    "fabric": "compute",
+    "rails": 8,
+    "ranks": 16,
+    "link": "wan",
+    "pattern": "float",
+    "parameters": {"counter": "link_downed"},
+    "versions": {"nccl": "2.26"},
+}
+
+
+def test_no_two_expectations_look_alike(page: Page) -> None:
+    """Each part of a key makes it another one, and is told."""
+    assert KEY.keys() == Key.model_fields.keys() - {"name", "check"}
+    plain = _expected(at_most=0)
+    shown = _rows(page, plain, *(_expected(at_most=0, key={name: value}) for name, value in KEY.items()))
+    assert len({row[0] for row in shown}) == len(KEY) + 1
+    assert shown[0][0] == "counters, growth"
+    assert shown[-2][0] == "counters, growth, counter link_downed"
+
+
+def test_each_file_beside_the_raw_output_is_named_with_its_hash(page: Page) -> None:
+    def files(run: Reported) -> list[str]:
+        table = section(page(run), "evidence").all("tbody")[0]
+        return [f"{row.all('a')[0].text} {row.of('hash')[0].text}".strip() for row in table.all("tr")]
+
+    expected = SLOW.run.expectations
+    plain = ["run.json", f"{expected.path} {expected.sha256}", "measurements.json"]
+    assert files(SLOW) == plain
+    kept = Artefact(path="history.json", sha256="7" * 64)
+    assert sorted(files(rerun(SLOW, history=kept))) == sorted([*plain, f"history.json {'7' * 64}"])
 
 
 def test_everything_left_out_is_listed_with_its_reason(page: Page) -> None:

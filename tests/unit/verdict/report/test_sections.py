@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rackwright.validate.model import Measurement, Measurements, Tool, Unit
+import pytest
+
+from rackwright.validate.expectations import Expectation, Expectations
+from rackwright.validate.model import Measurement, Measurements, Step, Tool, Unit
+from rackwright.verdict.report.figures import UNITS
+from rackwright.verdict.units import THROUGHPUT
 from tests.doubles.reported import SIZES, Reported, measured, names, reported, step
 
 if TYPE_CHECKING:
@@ -199,3 +204,82 @@ def test_without_any_measurement_every_section_says_so(page: Page) -> None:
         ("nodes", "No quantity was measured on a node alone."),
     ):
         assert words in section(read, name).text
+
+
+def _having(values: list[Measurement], run_steps: tuple[Step, ...], *expected: Expectation) -> Reported:
+    subject = measuring(values)
+    run = subject.run.model_copy(update={"steps": run_steps})
+    return replace(subject, run=run, expectations=Expectations(expectations=expected))
+
+
+def _figure(key: dict[str, object], unit: Unit, **bound: object) -> Expectation:
+    about = {"key": key, "unit": unit, "nominal": 1, "provenance": "published", "source": "a test"}
+    return Expectation.model_validate({**about, **bound})
+
+
+@pytest.mark.parametrize("unit", sorted(THROUGHPUT))
+def test_a_collective_has_its_panel_whatever_its_tool_counts_in(page: Page, unit: Unit) -> None:
+    made = step("nccl-tests/all_reduce", Tool.NCCL_TESTS, names(2))
+    about = {"collective": "all_reduce", "ranks": 16, "nodes": names(2)}
+    values = [measured(made, "busbw", 40.0 * n, unit, size_bytes=1 << (20 + n), **about) for n in (1, 2, 3)]
+    key = {"check": "nccl-tests", "name": "busbw", "collective": "all_reduce", "size_bytes": 1 << 23}
+    read = section(page(_having(values, (made,), _figure(key, unit, at_least=150))), "bandwidth")
+    (panel,) = read.all("figure")
+    assert panel.all("h3")[0].text == "all-reduce, nccl-tests ▼"
+    assert panel.all("caption")[0].text == f"all-reduce, nccl-tests, {UNITS[unit]}"
+    assert rows(panel) == [["8 MiB", "120 ▼"], ["4 MiB", "80"], ["2 MiB", "40"]]
+    assert "all ranks" in panel.of("legend")[0].text
+
+
+def test_programs_of_one_collective_are_not_mixed(page: Page) -> None:
+    tools = (Tool.NCCL_TESTS, Tool.NCCOM_TEST)
+    steps = tuple(step(f"{tool}/all_reduce", tool, names(2)) for tool in tools)
+    values = [
+        measured(
+            made, name, value * scale, unit, collective="all_reduce", size_bytes=1024, ranks=2, nodes=names(2)
+        )
+        for scale, made in enumerate(steps, 1)
+        for name, value, unit in (("busbw", 5.0, Unit.GB_S), ("wrong", 3, Unit.COUNT))
+    ]
+    read = section(page(_having(values, steps)), "bandwidth")
+    shown = {panel.all("h3")[0].text: panel for panel in read.all("figure")}
+    assert sorted(shown) == ["all-reduce, nccl-tests", "all-reduce, nccom-test"]
+    assert "3 wrong elements." in shown["all-reduce, nccl-tests"].text
+    assert "6 wrong elements." in shown["all-reduce, nccom-test"].text
+
+
+@pytest.mark.parametrize("unit", sorted(THROUGHPUT))
+def test_pairs_have_their_table_whatever_their_tool_counts_in(page: Page, unit: Unit) -> None:
+    made = step("pairs/x", Tool.PERFTEST, names(2))
+    value = measured(
+        made, "bandwidth", 390.0, unit, node="node-001", peer="node-002", fabric="compute", rail=0
+    )
+    (square,) = section(page(_having([value], (made,))), "pairs").of("matrix")
+    assert square.all("caption")[0].text == f"compute rail 0, {UNITS[unit]}"
+
+
+def test_a_word_that_is_not_the_planned_one_is_marked(page: Page) -> None:
+    made = step("transport/all", Tool.NCCL_LOG, names(3))
+    words = {"node-001": "Socket", "node-002": "IB", "node-003": "IB"}
+    values = [measured(made, "network", word, Unit.WORD, node=node) for node, word in words.items()]
+    planned = _figure({"check": "transport", "name": "network"}, Unit.WORD, one_of=("IB", "IBext"))
+    table = section(page(_having(values, (made,), planned)), "nodes").of("broad")[0].all("table")[0]
+    assert rows(table) == [
+        ["transport: network", "Socket ▼", "node-001"],
+        ["transport: network", "IB", "node-002, node-003"],
+    ]
+
+
+def test_bars_are_worst_first_by_the_side_of_their_bound(page: Page) -> None:
+    """Rates of a counter are bad where they are high, rates of work where they are low."""
+    made = step("counters/all", Tool.COUNTERS, names(3))
+    rates = dict(zip(names(3), (0.1, 0.9, 0.5), strict=True))
+    values = [measured(made, "rate", rate, Unit.OPS_S, node=node) for node, rate in rates.items()]
+
+    def order(*expected: Expectation) -> list[str]:
+        plot = section(page(_having(values, (made,), *expected)), "nodes").of("bars")[0]
+        return [row[0] for row in rows(plot)]
+
+    most = _figure({"check": "counters", "name": "rate"}, Unit.OPS_S, at_most=2)
+    assert order(most) == ["node-002", "node-003", "node-001"]
+    assert order() == ["node-001", "node-003", "node-002"]
