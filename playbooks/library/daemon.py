@@ -149,10 +149,14 @@ class Daemon:
         return None
 
     def younger_than_its_files(self) -> bool:
-        """Whether it was started, by a boot or by hand, after the last change of its files."""
+        """Whether it was started, by a boot or by hand, after the last change of its files.
+
+        A file that is not there may have gone since: then its folder has changed.
+        """
         started = float(self.shown["ActiveEnterTimestamp"].removeprefix("@") or 0)
         files = (Path(name) for name in self.module.params["files"])
-        return all(path.stat().st_ctime < started for path in files if path.exists())
+        places = (path if path.exists() else path.parent for path in files)
+        return all(place.stat().st_ctime < started for place in places if place.exists())
 
     def need(self) -> str:
         """What it takes: ``started``, ``restarted``, ``reloaded`` or ``nothing``."""

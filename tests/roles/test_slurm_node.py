@@ -37,3 +37,18 @@ def test_a_node_that_is_up_before_its_controller_finds_it_later(site: Site) -> N
         site.host(HEAD).check_output("systemctl start slurmctld")
     site.await_idle()
     assert site.host("node-001").service("slurmd").is_running
+
+
+def test_logins_are_open_though_the_run_that_opened_them_was_cut_off(site: Site) -> None:
+    """It had taken the files away; sshd had not read that yet, and no file differs any more."""
+    host, mark = site.host("node-001"), "/etc/rackwright/logins-by-job"
+    host.check_output(f"touch {mark}")
+    heard = "journalctl --unit=ssh --no-pager | grep -c 'SIGHUP' || true"
+    before = int(host.check_output(heard))
+    cut = "/etc/ssh/sshd_config.d/60-rackwright-job.conf"
+    host.check_output(f"touch {cut}; rm {cut}")
+    run = site.converge("--tags", "configure", "--limit", "node-001")
+    assert run.code == 0, run.said
+    assert int(host.check_output(heard)) > before
+    assert not host.file(mark).exists
+    assert site.converge("--tags", "configure", "--limit", "node-001").changed() == {}

@@ -174,3 +174,16 @@ def test_a_unit_of_the_role_itself_may_be_missing_in_check_mode_alone(unit: Unit
     assert unit.converge(check=True, ours=True)["did"] == "started"
     assert "is not installed" in str(unit.converge(ours=True)["msg"])
     assert "is not installed" in str(unit.converge(check=True)["msg"])
+
+
+def test_a_file_that_went_since_a_boot_is_a_change_though_nobody_noted_what_was_in_it(unit: Unit) -> None:
+    gone = unit.folder / "conf.d" / "ours.conf"
+    gone.parent.mkdir()
+    gone.write_text("Port=2\n")
+    unit.set(ActiveState="active", UnitFileState="enabled", ActiveEnterTimestamp=f"@{time.time() + 5}")
+    arguments: dict[str, Any] = {"name": "test.service", "files": [str(gone)]}
+    assert unit.library.call(unit.module, check=True, **arguments)["did"] == "nothing"
+    unit.set(ActiveEnterTimestamp=f"@{time.time() - 5}")
+    gone.unlink()
+    assert unit.library.call(unit.module, check=False, **arguments)["did"] == "restarted"
+    assert unit.library.call(unit.module, check=False, **arguments)["did"] == "nothing"

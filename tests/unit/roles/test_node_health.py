@@ -130,8 +130,19 @@ def test_a_read_only_file_system_is_a_fault(node: Node, monkeypatch: pytest.Monk
     assert node.module.room(str(node.folder), 0) == "read-only"
 
 
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (errno.EROFS, "takes no writes"),
+        (errno.EIO, "takes no writes"),
+        (errno.ESTALE, "takes no writes"),
+        (errno.ENOSPC, "takes no writes"),
+        (errno.EOPNOTSUPP, ""),
+        (errno.EACCES, ""),
+    ],
+)
 def test_a_file_system_that_takes_no_writes_is_a_fault_though_it_is_not_marked(
-    node: Node, monkeypatch: pytest.MonkeyPatch
+    node: Node, monkeypatch: pytest.MonkeyPatch, refusal: int, said: str
 ) -> None:
     def refuse(path: str, _flags: int, _mode: int) -> int:
         raise OSError(refusal, os.strerror(refusal), path)
@@ -140,10 +151,7 @@ def test_a_file_system_that_takes_no_writes_is_a_fault_though_it_is_not_marked(
     assert node.module.room(str(node.folder), 0) == ""
     assert sorted(node.folder.iterdir()) == before
     monkeypatch.setattr(node.module.os, "open", refuse)
-    refusal = errno.EROFS
-    assert node.module.room(str(node.folder), 0) == "takes no writes"
-    refusal = errno.EOPNOTSUPP
-    assert node.module.room(str(node.folder), 0) == ""
+    assert node.module.room(str(node.folder), 0) == said
 
 
 def test_a_good_node_asks_the_controller_once_and_then_nothing(node: Node) -> None:
