@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 from rackwright.validate import commands, slurm
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 STEPS_AT_ONCE = 64
 QUESTIONS_AT_ONCE = 32
+"""Of all steps together: each takes a place on a connection to the controller."""
 _LAUNCH_FAILED = "Task launch for StepId="
 """How srun (24.11) begins to say which node could not start a task, and why."""
 _AGAIN = "/again-"
@@ -72,6 +74,7 @@ class Course:
         tell: gets a sentence a step.
         lost: node → why it was lost on the way.
         dark: (node, fabric, rail) of ports without a carrier.
+        questions: who may ask a node now whether it answers.
     """
 
     asked: Asked
@@ -83,6 +86,7 @@ class Course:
     tell: Callable[[str], None]
     lost: dict[str, str] = field(default_factory=dict)
     dark: frozenset[tuple[str, str, int]] = frozenset()
+    questions: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(QUESTIONS_AT_ONCE))
 
     def ground(self) -> Ground:
         """What is left of the nodes of the job."""
@@ -141,7 +145,7 @@ class Course:
         named = self._named(batch)
         with ThreadPoolExecutor(STEPS_AT_ONCE) as pool:
             futures = {
-                pool.submit(self._step, check, planned, lane): lane for lane, planned in enumerate(named)
+                pool.submit(self._step, check, planned): number for number, planned in enumerate(named)
             }
             try:
                 made = {futures[future]: self._kept(future.result()) for future in as_completed(futures)}
@@ -150,7 +154,7 @@ class Course:
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.job.cancel()
                 raise
-        return [made[lane] for lane in range(len(named))]
+        return [made[number] for number in range(len(named))]
 
     def _named(self, batch: Batch) -> list[Planned]:
         """The steps, with names that no step of the run has."""
@@ -169,7 +173,7 @@ class Course:
         self.tell(f"{step.name}  {step.seconds:.1f} s  {step.ended.value}{told}")
         return step
 
-    def _step(self, check: AnyCheck, planned: Planned, lane: int) -> Step:
+    def _step(self, check: AnyCheck, planned: Planned) -> Step:
         gone = [f"{name} was lost before" for name in planned.nodes if name in self.lost]
         if planned.task is None or gone:
             return _step(planned, (), Ended.NOT_RUN, reason=planned.reason or ", ".join(gone))
@@ -177,7 +181,7 @@ class Course:
         paths = [self.evidence.raw(planned.name, stream) for stream in ("stdout", "stderr")]
         began = time.monotonic()
         with paths[0].open("wb") as stdout, paths[1].open("wb") as stderr:
-            status = self.controller.run(words, stdout, stderr, lane)
+            status = self.controller.run(words, stdout, stderr)
         seconds = time.monotonic() - began
         lost = self._lost(planned.nodes) if status else {}
         ended, reason = _ending(status, lost, check.limit_s, paths[1])
@@ -208,7 +212,8 @@ class Course:
         """Why a node does not run ``true``; empty if it does."""
         within = self.suite.answer_within_s
         words = commands.srun(Task(("true",)), "answer", (name,), self.job.number, within)
-        answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
+        with self.questions:
+            answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
         if answer.status and commands.was_stopped(answer.stderr.splitlines()):
             return f"did not run `true` within {within} s"
         told = _telling(answer.stderr.splitlines())

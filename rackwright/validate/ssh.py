@@ -1,7 +1,8 @@
 """Commands on the controller over ssh: their output byte for byte into files, or as an answer.
 
 One lasting connection carries many commands; sshd allows ten at once on each (MaxSessions), so there
-are as many connections as are needed.
+are as many connections as are needed. Each is made before any command shares it: of many that would make
+it at the same time all but one would stay alone, and sshd turns some of so many away (MaxStartups).
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ import shlex
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Protocol
 
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SESSIONS = 8
 """Commands at once over one connection; sshd's default limit is ten."""
@@ -61,19 +65,55 @@ class Controller(Protocol):
         """
         ...
 
-    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes], lane: int) -> int:
+    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
         """Run a command with its output into files, and give its exit status.
-
-        Args:
-            words: of the command.
-            stdout: and
-            stderr: where its output goes.
-            lane: of those that run at once, from 0.
 
         Raises:
             ControllerLost: it could not be reached.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Seats:
+    """Places on connections, of which the lowest free one is taken; and connections that are being made."""
+
+    taken: set[int] = field(default_factory=set)
+    making: dict[int, Future[None]] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def one(self) -> Iterator[int]:
+        """The number of the connection that a command may use meanwhile."""
+        with self.lock:
+            seat = next(number for number in count() if number not in self.taken)
+            self.taken.add(seat)
+        try:
+            yield seat // SESSIONS
+        finally:
+            with self.lock:
+                self.taken.remove(seat)
+
+    def made(self, connection: int, is_there: Callable[[], bool], make: Callable[[], object]) -> None:
+        """See that a connection is there: who comes first makes it, the others wait for what comes of it."""
+        with self.lock:
+            by_another = self.making.get(connection)
+            if by_another is None and is_there():
+                return
+            ours = by_another or self.making.setdefault(connection, Future())
+        if by_another is not None:
+            by_another.result()
+            return
+        try:
+            make()
+        except BaseException as error:
+            ours.set_exception(error)
+            raise
+        else:
+            ours.set_result(None)
+        finally:
+            with self.lock:
+                del self.making[connection]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +129,17 @@ class SshController:
     name: str
     ssh_config: Path
     sockets: Path
+    _seats: _Seats = field(default_factory=_Seats)
 
     def ask(self, words: Sequence[str], within_s: float = ANSWER_WITHIN_S) -> Answer:
         """As `Controller`."""
+        with self._connection() as connection:
+            return self._answer(words, within_s, connection)
+
+    def _answer(self, words: Sequence[str], within_s: float, connection: int) -> Answer:
         try:
             done = subprocess.run(
-                self._command(words, 0),
+                self._command(words, connection),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 check=False,
@@ -108,19 +153,31 @@ class SshController:
             raise self._lost(stderr.strip())
         return Answer(done.returncode, done.stdout.decode(errors="replace"), stderr)
 
-    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes], lane: int) -> int:
+    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
         """As `Controller`."""
-        done = subprocess.run(
-            self._command(words, lane // SESSIONS),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            check=False,
-            start_new_session=True,
-        )
+        with self._connection() as connection:
+            done = subprocess.run(
+                self._command(words, connection),
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                check=False,
+                start_new_session=True,
+            )
         if done.returncode == NO_CONNECTION:
             raise self._lost("the connection was lost while a step ran")
         return done.returncode
+
+    @contextmanager
+    def _connection(self) -> Iterator[int]:
+        """The number of a connection that is there, and has room for a command."""
+        with self._seats.one() as connection:
+            self._seats.made(
+                connection,
+                (self.sockets / f"{connection}").exists,
+                lambda: self._answer(("true",), ANSWER_WITHIN_S, connection),
+            )
+            yield connection
 
     def _command(self, words: Sequence[str], connection: int) -> list[str]:
         lasting = {

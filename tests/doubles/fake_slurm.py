@@ -63,8 +63,7 @@ class FakeSlurm:
         }[program](rest)
         return Answer(status, stdout, stderr)
 
-    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes], lane: int) -> int:
-        del lane
+    def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
         status, out, err = self._srun(_bare(words)[1:])
         stdout.write(out.encode())
         stderr.write(err.encode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,12 +17,20 @@ if TYPE_CHECKING:
     Patch = pytest.MonkeyPatch
 
 STAND_IN = """#!/bin/sh
-# An ssh that runs the command here; it notes its options.
+# An ssh that runs the command here; it notes its options, and who makes a connection, which takes time.
 echo "$*" >> "$NOTES"
 [ -z "$LOST" ] || { echo no route >&2; exit 255; }
-while [ "$1" != -- ]; do shift; [ $# -gt 0 ] || exit 0; done
+while [ "$1" != -- ]; do
+    case "$1" in ControlPath=*) socket="${1#*=}" ;; esac
+    shift; [ $# -gt 0 ] || exit 0
+done
 shift
-exec sh -c "$1"
+[ -e "$socket" ] || { echo "makes $socket" >> "$NOTES"; sleep 0.1; : > "$socket"; }
+echo "begins $socket" >> "$NOTES"
+sh -c "$1"
+status=$?
+echo "ends $socket" >> "$NOTES"
+exit $status
 """
 
 
@@ -44,19 +54,54 @@ def test_words_arrive_as_they_are(controller: SshController) -> None:
 def test_output_goes_into_files_byte_for_byte(controller: SshController, tmp_path: Path) -> None:
     out, err = tmp_path / "out", tmp_path / "err"
     with out.open("wb") as stdout, err.open("wb") as stderr:
-        status = controller.run(
-            ["sh", "-c", r"printf 'a\000\377\r\n'; echo no >&2; exit 3"], stdout, stderr, 0
-        )
+        status = controller.run(["sh", "-c", r"printf 'a\000\377\r\n'; echo no >&2; exit 3"], stdout, stderr)
     assert (status, out.read_bytes(), err.read_bytes()) == (3, b"a\x00\xff\r\n", b"no\n")
 
 
+def _at_once(controller: SshController, tmp_path: Path, commands: int) -> None:
+    """Half of them questions and half steps, all at the same time."""
+
+    def one(number: int) -> int:
+        if number % 2:
+            return controller.ask(["sleep", "0.3"]).status
+        with (tmp_path / f"out-{number}").open("wb") as sink:
+            return controller.run(["sleep", "0.3"], sink, sink)
+
+    with ThreadPoolExecutor(commands) as pool:
+        assert set(pool.map(one, range(commands))) == {0}
+
+
 def test_no_connection_carries_more_than_sshd_allows(controller: SshController, tmp_path: Path) -> None:
-    with (tmp_path / "out").open("wb") as sink:
-        for lane in range(SESSIONS + 1):
-            controller.run(["true"], sink, sink, lane)
-    paths = [word for word in (tmp_path / "notes").read_text().split() if word.startswith("ControlPath=")]
-    counts = {path: paths.count(path) for path in paths}
-    assert sorted(counts.values()) == [1, SESSIONS]
+    _at_once(controller, tmp_path, 3 * SESSIONS)
+    now, most = Counter[str](), Counter[str]()
+    for line in (tmp_path / "notes").read_text().splitlines():
+        what, _, socket = line.partition(" ")
+        now[socket] += {"begins": 1, "ends": -1}.get(what, 0)
+        most[socket] = max(most[socket], now[socket])
+    assert {path.name for path in controller.sockets.iterdir()} == {"0", "1", "2"}
+    assert max(most.values()) <= SESSIONS
+
+
+def test_a_connection_is_made_once_before_many_share_it(controller: SshController, tmp_path: Path) -> None:
+    """Each that ssh makes beside it is one more that sshd may turn away (MaxStartups, 10:30:100)."""
+    _at_once(controller, tmp_path, 3 * SESSIONS)
+    made = [line for line in (tmp_path / "notes").read_text().splitlines() if line.startswith("makes ")]
+    assert len(made) == len(set(made)) == 3
+
+
+def test_one_after_the_other_they_need_one_connection(controller: SshController) -> None:
+    for _ in range(SESSIONS + 1):
+        controller.ask(["true"])
+    assert [path.name for path in controller.sockets.iterdir()] == ["0"]
+
+
+def test_many_that_cannot_connect_are_told_at_once(controller: SshController, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("LOST", "yes")
+    with ThreadPoolExecutor(SESSIONS) as pool:
+        futures = [pool.submit(controller.ask, ["true"]) for _ in range(SESSIONS)]
+    assert {type(future.exception()) for future in futures} == {ControllerLost}
+    monkeypatch.setenv("LOST", "")
+    assert controller.ask(["true"]).status == 0, "and it may be there again"
 
 
 def test_a_connection_that_is_lost_is_no_exit_status(
@@ -67,7 +112,7 @@ def test_a_connection_that_is_lost_is_no_exit_status(
         controller.ask(["true"])
     assert (caught.value.got, caught.value.exit_code) == ("no route", 2)
     with (tmp_path / "out").open("wb") as sink, pytest.raises(ControllerLost):
-        controller.run(["true"], sink, sink, 0)
+        controller.run(["true"], sink, sink)
 
 
 @pytest.mark.parametrize(("status", "told"), [(0, 0), (1, 1), (124, 124), (255, 254)])
@@ -77,7 +122,7 @@ def test_a_command_that_ends_as_a_lost_connection_does_has_lost_none(
     words = ["sh", "-c", f"exit {status}"]
     assert controller.ask(words).status == told
     with (tmp_path / "out").open("wb") as sink:
-        assert controller.run(words, sink, sink, 0) == told
+        assert controller.run(words, sink, sink) == told
 
 
 def test_a_controller_that_is_silent_is_not_waited_for_for_ever(controller: SshController) -> None:
