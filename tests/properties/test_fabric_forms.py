@@ -104,6 +104,9 @@ def test_every_end_of_a_cable_is_one_of_its_own(planned: Planner, values: Values
         ("plane,from", "plane,to", "sheet.csv:1"),
         ("\n1,node", "\nx,node", "sheet.csv:2"),
         (",r01p01,", ",r02p01,", "sheet.csv:2"),
+        (",r01p01,", ",r01p1,", "sheet.csv:2"),
+        (",r01p01,", ",x01p01,", "sheet.csv:2"),
+        (",r01p01,", ",,", "sheet.csv:2"),
     ],
 )
 def test_a_cut_sheet_that_is_none_is_refused(planned: Planner, old: str, new: str, where: str) -> None:
@@ -112,6 +115,26 @@ def test_a_cut_sheet_that_is_none_is_refused(planned: Planner, old: str, new: st
     with pytest.raises(UsageError) as caught:
         cutsheet.read(text.replace(old, new, 1), "sheet.csv")
     assert caught.value.where == where
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "got"),
+    [
+        ("one-001,dcim.interface", "one-001,dcim.frontport", "side_a_type dcim.frontport"),
+        ("leaf-001,dcim.interface", "leaf-001,dcim.rearport", "side_b_type dcim.rearport"),
+        ("leaf-001,dcim.interface", "leaf-001,", "side_b_type empty"),
+        ("compute-leaf-001,dcim", ",dcim", "side_b_device empty"),
+        (",1,", "\n", "side_b_name empty"),
+    ],
+)
+def test_a_netbox_file_that_is_none_is_refused_by_the_column_that_is_wrong(
+    planned: Planner, old: str, new: str, got: str
+) -> None:
+    text = netbox.cables(cables(planned(_one_node()), "compute"))
+    assert old in text
+    with pytest.raises(UsageError) as caught:
+        netbox.read(text.replace(old, new, 1), "cables.csv")
+    assert (caught.value.where, caught.value.got) == ("cables.csv:2", got)
 
 
 @pytest.mark.parametrize(

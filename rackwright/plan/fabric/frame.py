@@ -279,13 +279,13 @@ def _misfits(demand: Demand) -> Iterator[Infeasible]:
             "a leaf has fewer ports than its unit needs",
             got=f"{demand.downlinks} node links on {taken} ports, and {uplinks} uplinks",
             expected=f"at most {demand.ports} ports together",
-            hint=f"{_fitting_unit(demand)} nodes in a unit would fit",
+            hint=_fitting_unit(demand),
         )
     yield from _partial(demand)
 
 
-def _fitting_unit(demand: Demand) -> int:
-    """Most nodes of a unit for which a leaf has ports."""
+def _fitting_unit(demand: Demand) -> str:
+    """The biggest unit for which a leaf has ports; where not even one node fits, what else would do."""
     each = demand.downlinks // demand.unit_nodes
     fitting = (
         nodes
@@ -293,7 +293,10 @@ def _fitting_unit(demand: Demand) -> int:
         for one in (replace(demand, unit_nodes=nodes),)
         if ceil(Fraction(nodes * each, demand.breakout)) + one.uplinks <= demand.ports
     )
-    return next(fitting, 0)
+    most = next(fitting, None)
+    if most is None:
+        return "fewer NICs of a node on this fabric, more oversubscription, or switches with more ports"
+    return f"{most} node{'s' if most > 1 else ''} in a unit would fit"
 
 
 def _partial(demand: Demand) -> Iterator[Infeasible]:

@@ -162,12 +162,20 @@ def _no_room(name: str, homeless: Mapping[str, int], tree: Frame, switch: Switch
     grid, total = hall.grid, sum(tree.sizes().values())
     power = "" if switch.power_kw is None else f" and {switch.power_kw:g} kW"
     missing = sum(homeless.values())
-    racks = -(-missing * (switch.units or 1) // grid.units)
     return Finding(
         code=faults.NO_SWITCH_RACK,
         message=f"{missing} of {total} switches of fabric {name} find no rack",
         path=SpecPath() / "fabrics" / name / "topology",
         got=", ".join(f"{count} {tier}" for tier, count in homeless.items()),
         expected=f"{switch.units} free units{power} for each in {grid.rows * grid.per_row} racks",
-        hint=f"more rows or racks in a row: {racks} empty one{'s' if racks != 1 else ''} would hold them",
+        hint=_roomier(missing, switch, hall),
     )
+
+
+def _roomier(missing: int, switch: Switch, hall: Hall) -> str:
+    watts = round((switch.power_kw or 0) * WATTS)
+    each = min(hall.grid.units // (switch.units or 1), hall.limit_watts // watts if watts else missing)
+    if not each:
+        return f"no rack of this hall takes a {switch.name}: racks with more units or power"
+    racks = -(-missing // each)
+    return f"more rows or racks in a row: {racks} empty one{'s' if racks != 1 else ''} would hold them"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.plan.fabric.cables import Cable, End
 from rackwright.plan.fabric.lengths import Spot
-from rackwright.plan.racks import rack_name
+from rackwright.plan.racks import rack_name, rack_place
 from rackwright.render.fabric.wires import unreadable
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def _read_end(line: Mapping[str, str], end: str) -> End:
     device, port, row = line[f"{end}_device"], line[f"{end}_port"], line[f"{end}_row"]
     if not row:
         return End(device, port, None)
-    rack, _, place = line[f"{end}_rack"].partition("p")
-    spot = Spot(int(row), int(place), int(line[f"{end}_unit"]))
-    if rack != f"r{spot.row:02d}":
-        msg = f"rack {line[f'{end}_rack']} is not in row {row}"
+    rack = line[f"{end}_rack"]
+    spot = Spot(*rack_place(rack), int(line[f"{end}_unit"]))
+    if spot.row != int(row) or rack != rack_name(*spot[:2]):
+        msg = f"rack {rack} in row {row}"
         raise ValueError(msg)
     return End(device, port, spot)

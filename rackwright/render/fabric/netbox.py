@@ -33,6 +33,8 @@ CABLES = (
     "length",
     "length_unit",
 )
+_ENDS = 6
+"""Columns that say where a cable ends."""
 DEVICES = ("name", "role", "manufacturer", "device_type", "status", "site", "rack", "position", "face")
 INTERFACES = ("device", "name", "type", "enabled")
 TYPES = {
@@ -107,10 +109,10 @@ def read(text: str, where: str) -> list[Wire]:
         where: its path, for errors only.
 
     Raises:
-        FormUnreadable: columns are missing, or a cable that ends in something else than interfaces.
+        FormUnreadable: columns or fields are missing, or a cable ends in something else than interfaces.
     """
     lines = csv.DictReader(io.StringIO(text))
-    missing = set(CABLES[:6]) - set(lines.fieldnames or ())
+    missing = set(CABLES[:_ENDS]) - set(lines.fieldnames or ())
     if missing:
         raise unreadable(FORM, f"{where}:1", f"no {', '.join(sorted(missing))}", ",".join(CABLES))
     return list(_wires(lines, where))
@@ -118,6 +120,9 @@ def read(text: str, where: str) -> list[Wire]:
 
 def _wires(lines: Iterable[Mapping[str, str]], where: str) -> Iterator[Wire]:
     for number, line in enumerate(lines, 2):
-        if {line["side_a_type"], line["side_b_type"]} != {INTERFACE}:
-            raise unreadable(FORM, f"{where}:{number}", line["side_b_type"] or "nothing", INTERFACE)
+        for column in CABLES[:_ENDS]:
+            expected = INTERFACE if column.endswith("_type") else ""
+            if not line[column] or (expected and line[column] != expected):
+                got = f"{column} {line[column] or 'empty'}"
+                raise unreadable(FORM, f"{where}:{number}", got, expected or "a name")
         yield Wire(line["side_a_device"], line["side_a_name"], line["side_b_device"], line["side_b_name"])

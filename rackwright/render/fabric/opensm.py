@@ -63,7 +63,7 @@ def files(plan: Plan, fabric: str, network: Network | None, place: Place, seat: 
         seat: of this manager.
 
     Raises:
-        UsageError: one switch a rail: there is nothing to route.
+        UsageError: a network is given, and the fabric has one switch a rail: it has no roots to list.
     """
     lists = {} if network is None else _lists(plan, fabric, network)
     keys = {key: name for key, name in LISTS.items() if name in lists}

@@ -184,6 +184,19 @@ def test_the_hint_of_a_crowded_leaf_works() -> None:
         size(replace(crowded, endpoints=(fitting + 1) * 8, unit_nodes=fitting + 1))
 
 
+def test_a_crowded_leaf_that_no_unit_fits_is_told_what_would_do() -> None:
+    """Eight NICs of one node and eight uplinks on eight ports."""
+    crowded = Demand(endpoints=16, ports=8, rails=8, unit_nodes=2, attach=Attach.TOR)
+    with pytest.raises(Infeasible, match="fewer ports") as caught:
+        size(crowded)
+    assert caught.value.hint.startswith("fewer NICs of a node")
+    for fitting in (
+        replace(crowded, rails=4, endpoints=4, unit_nodes=1),
+        replace(crowded, ports=16, endpoints=8, unit_nodes=1),
+    ):
+        size(fitting)
+
+
 demands = st.builds(
     Demand,
     endpoints=st.integers(1, 4000),

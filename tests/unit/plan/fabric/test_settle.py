@@ -137,6 +137,30 @@ def test_a_hall_without_room_for_switches(plan_of: Callable[..., tuple[Plan, Loc
     plan_of(values)
 
 
+@pytest.mark.parametrize(
+    ("watts", "hint"),
+    [
+        (24_000, "12 empty ones"),
+        (12_500, "6 empty ones"),
+        (26_000, "no rack of this hall takes a qm9700: racks with more units or power"),
+    ],
+)
+def test_room_for_switches_is_counted_in_power_too(
+    make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue, watts: int, hint: str
+) -> None:
+    """Of 25 kW a rack, with two nodes of 10.2 kW in each."""
+    hot = catalogue.switches["qm9700"].model_copy(update={"power_kw": watts / 1000})
+    values = superpod.values(32)
+    values["sites"]["hall"]["racks"] |= {"rows": 1, "per_row": 16}
+    hall = replace(catalogue, switches={"qm9700": hot})
+    finding = refused(lambda: build(make_loaded(values), hall, None))
+    assert finding.code == "FAB006"
+    assert hint in finding.hint
+    if "empty" in hint:
+        values["sites"]["hall"]["racks"]["per_row"] += int(finding.hint.partition(": ")[2].split()[0])
+        build(make_loaded(values), hall, None)
+
+
 def test_a_switch_whose_rack_is_gone(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
     values = superpod.values(32)
     values["sites"]["hall"]["racks"] = {"rows": 1, "per_row": 17, "units": 16, "power_kw": 25}
