@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,6 +57,18 @@ def test_it_says_what_it_needs_and_is_and_is_shown_on_hosts_or_in_guests(role: P
     assert readme.startswith(f"# {role.name}\n")
     shown = (paths.repository() / "tests" / folder / f"test_{role.name}.py" for folder in ("roles", "kernel"))
     assert any(test.exists() for test in shown)
+
+
+MADE_BY = {"munge": {"munge"}, "slurm": {"slurm-client", "slurmctld", "slurmd", "slurmdbd"}}
+"""User → packages that make it, by themselves or by what they depend on (Debian 13)."""
+
+
+@each_role
+def test_a_user_that_owns_its_files_comes_with_its_own_packages(role: Path) -> None:
+    """A host that is not of our image has nothing but what roles before this one install."""
+    owners = set(re.findall(r"owner: (\w+)", (role / "tasks" / "configure.yml").read_text())) - {"root"}
+    installed = set(packages.names(role / "files" / f"packages.{image.SYSTEM}.txt"))
+    assert {owner for owner in owners if not MADE_BY[owner] & installed} == set()
 
 
 @each_role
