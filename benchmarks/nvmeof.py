@@ -94,7 +94,7 @@ def measure(guests: Guests, loads: Sequence[Load] = LOADS) -> None:
         ratio = median(there / here for here, there in rounds)
         print(
             f"{load.name:<26} at the target {local:8.1f}   over NVMe/TCP {remote:8.1f} {load.unit}"
-            f"   ratio {ratio:.2f}"
+            f"   ratio {ratio:.3f}"
         )
 
 

@@ -257,3 +257,24 @@ def hosts_reach_their_target(subject: PlanSubject) -> Iterator[Breach]:
                     got="no network in which both have an address",
                     expected="one in networks",
                 )
+
+
+@rule(
+    "NVME014",
+    remedy="ask for keys in both storages, or serve them from different targets",
+    source="Linux, nvme target: a host of configfs, and its key, is one for all subsystems",
+)
+def hosts_prove_who_they_are_to_all_of_a_target_or_to_nothing(subject: SpecSubject) -> Iterator[Breach]:
+    """No target asks one host for its key in one storage, and not in another."""
+    seen: dict[tuple[str, str], tuple[bool, SpecPath]] = {}
+    for at, storage, subsystem in _subsystems(subject.spec):
+        proves = storage.dhchap is not None
+        for number, slot in enumerate(subsystem.hosts):
+            before, first = seen.setdefault((subsystem.target, slot), (proves, at))
+            if before != proves:
+                yield Breach(
+                    at / "hosts" / number,
+                    f"{subsystem.target} would ask {slot} for its key in one of this and {first}",
+                    got="dhchap" if proves else "no dhchap",
+                    expected="dhchap" if before else "no dhchap",
+                )

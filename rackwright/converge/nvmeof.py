@@ -28,7 +28,8 @@ def write_keys(plan: NvmeofPlan | None, secrets: Path, spec_folder: Path, state_
         state_folder: what ``state:`` is relative to.
 
     Raises:
-        EnvironmentUnfit: a reference leads nowhere, or a host of the storage has no key in it.
+        EnvironmentUnfit: a reference leads nowhere, a host of the storage has no key in it, or two storages
+            name two keys of one host.
         OSError: the file could not be written whole.
     """
     if plan is None:
@@ -39,10 +40,12 @@ def write_keys(plan: NvmeofPlan | None, secrets: Path, spec_folder: Path, state_
     }
     keys: dict[str, canonical.Json] = {}
     for slot, host in plan.hosts.items():
-        for connection in host.subsystems.values():
-            if connection.authenticated:
-                found = _of(slot, read[connection.storage], plan.secrets[connection.storage])
-                keys[host.identity.nqn] = {"host": found.host, "controller": found.controller}
+        storages = [one.storage for one in host.subsystems.values() if one.authenticated]
+        for name in sorted(set(storages)):
+            found = _of(slot, read[name], plan.secrets[name])
+            pair: canonical.Json = {"host": found.host, "controller": found.controller}
+            if keys.setdefault(host.identity.nqn, pair) != pair:
+                raise _two_keys(slot, plan.secrets[name])
     canonical.write_atomic(secrets / FILE, canonical.dumps(keys), mode=0o600)
 
 
@@ -57,3 +60,14 @@ def _of(slot: str, keys: dict[str, DhchapKeys], where: str) -> DhchapKeys:
             hint="nvme gen-dhchap-key --hmac=1 makes a key",
         )
     return keys[slot]
+
+
+def _two_keys(slot: str, where: str) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        f"{slot} has another DH-CHAP key here than in another storage",
+        code="NVME015",
+        where=where,
+        got="two keys of one host",
+        expected="one key a host: its target knows no more",
+        hint="let both storages name one file",
+    )

@@ -97,6 +97,12 @@ NVMEOF_CASES = [
         storage__fast=served(networks={"management": {"inaccessible": [2]}}),
     ),
     case("NVME011", f"{FIRST}.hosts.0", "lab", storage__fast=served(networks={"compute": {}})),
+    case(
+        "NVME014",
+        "storage.slow.subsystems.a.hosts.0",
+        "lab",
+        storage={"fast": served(), "slow": served("device", "/dev/disk/by-id/nvme-b", dhchap=None)},
+    ),
 ]
 SOFT = {"kind": "soft"}
 RDMA_CASES = [

@@ -11,13 +11,13 @@ or that holds something nobody spoke of, and nothing is. What was brought about 
 
 from __future__ import annotations
 
-import stat
 import sys
 import time
 from pathlib import Path
 
 import on_host
-from on_host import BLOCK, Difference, Plan, Refused, holder, read, run, signature, told
+from on_host import Difference, Plan, Refused, read, run, told
+from served_devices import look
 
 CONFIGFS = Path("/sys/kernel/config/nvmet")
 KEPT = Path("/var/lib/rackwright/nvmet.json")
@@ -25,62 +25,7 @@ MODULES = {"tcp": "nvmet-tcp", "rdma": "nvmet-rdma"}
 RESTORE_WITHIN_S = 180.0
 """For addresses, devices and RDMA links that come later than this unit."""
 _EVERY_S = 2.0
-_IDENTITY = ("wwid", "device/wwid", "device/serial", "serial")
 NOTHING: Plan = {"plan": {"ports": [], "subsystems": {}}, "devices": {}, "secret": {}}
-
-
-# --- devices: looked at before anything is changed
-
-
-def identity(device: str) -> str:
-    """What a block device says it is, whatever its name; empty where it does not say."""
-    folder = BLOCK / Path(device).resolve().name
-    for name in _IDENTITY:
-        try:
-            text = (folder / name).read_text().strip()
-        except OSError:
-            continue
-        if text:
-            return text
-    return ""
-
-
-def users(device: str) -> str:
-    """Who has a block device open on this host: a mount, swap, a volume."""
-    if held := holder(device):
-        return held
-    mounted = run("findmnt", "--noheadings", "--output", "TARGET", "--source", device).stdout.split()
-    return f"mounted at {mounted[0]}" if mounted else ""
-
-
-def look(space: Plan, known: dict[str, str]) -> str:
-    """Refuse a device that cannot be served, and say what it is.
-
-    Args:
-        space: a namespace of the plan.
-        known: UUID of each namespace served before, to the identity its device then had.
-    """
-    device, uuid = space["device"], space["uuid"]
-    where = f"namespace {space['nsid']} ({uuid}): {device}"
-    try:
-        mode = Path(device).stat().st_mode
-    except OSError as error:
-        raise Refused(f"{where}: {error.strerror}; nothing was changed; hint: correct the path") from None
-    if not (stat.S_ISBLK(mode) or stat.S_ISREG(mode)):
-        raise Refused(f"{where}: neither a block device nor a file; nothing was changed")
-    mine = identity(device) if stat.S_ISBLK(mode) else ""
-    if uuid in known:
-        if known[uuid] and mine and known[uuid] != mine:
-            raise Refused(f"{where}: is another device ({mine}) than was served before ({known[uuid]})")
-        return mine
-    if stat.S_ISBLK(mode) and (user := users(device)):
-        raise Refused(f"{where}: is {user}; nothing was changed; hint: take it out of use here first")
-    if not space["holds_data"] and (found := signature(device)):
-        raise Refused(
-            f"{where}: holds {found}; nothing was changed; hint: if that is to be served, set holds_data; "
-            f"if it is not needed, wipefs --all {device}"
-        )
-    return mine
 
 
 # --- configfs
@@ -161,15 +106,19 @@ def disable(target: Target, folder: Path) -> None:
 
 
 def settle_hosts(target: Target, plan: Plan, secret: Plan) -> None:
-    """Hosts and their keys."""
-    for served in plan["subsystems"].values():
-        for slot, nqn in served["hosts"].items():
-            folder = CONFIGFS / "hosts" / nqn
-            target.folder(folder, f"host {slot}")
-            keys = secret.get(nqn, {}) if served["authenticated"] else {}
-            for name, key in (("dhchap_key", "host"), ("dhchap_ctrl_key", "controller")):
-                if (keys.get(key) or read(folder / name)) and not (target.check and not folder.is_dir()):
-                    target.value(folder / name, keys.get(key, ""), f"host {slot}", secret=True)
+    """Hosts and their keys: configfs has each host once, whatever subsystems let it in."""
+    for nqn, slot in hosts_of(plan).items():
+        folder = CONFIGFS / "hosts" / nqn
+        target.folder(folder, f"host {slot}")
+        keys = secret.get(nqn, {})
+        for name, key in (("dhchap_key", "host"), ("dhchap_ctrl_key", "controller")):
+            if (keys.get(key) or read(folder / name)) and not (target.check and not folder.is_dir()):
+                target.value(folder / name, keys.get(key, ""), f"host {slot}", secret=True)
+
+
+def hosts_of(plan: Plan) -> dict[str, str]:
+    """NQN of each host that may connect to something, to its slot."""
+    return {nqn: slot for served in plan["subsystems"].values() for slot, nqn in served["hosts"].items()}
 
 
 def settle_subsystem(target: Target, nqn: str, served: Plan) -> None:
@@ -243,10 +192,8 @@ def take_away(target: Target, plan: Plan, ours: Plan) -> None:
 
 def take_hosts_away(target: Target, plan: Plan, ours: Plan) -> None:
     """Hosts that we made before and that may connect to nothing any more."""
-    hosts = {nqn for served in plan["subsystems"].values() for nqn in served["hosts"].values()}
-    made = {nqn: slot for served in ours["subsystems"].values() for slot, nqn in served["hosts"].items()}
-    for nqn, slot in made.items():
-        if nqn not in hosts and (CONFIGFS / "hosts" / nqn).is_dir():
+    for nqn, slot in hosts_of(ours).items():
+        if nqn not in hosts_of(plan) and (CONFIGFS / "hosts" / nqn).is_dir():
             target.gone(CONFIGFS / "hosts" / nqn, f"host {slot}")
 
 
@@ -267,13 +214,16 @@ def empty(target: Target, folder: Path, below: tuple[str, ...], subject: str) ->
 
 
 def strangers(plan: Plan, ours: Plan) -> list[Difference]:
-    """Subsystems that somebody else made: told, and left to whoever made them."""
-    known = {*plan["subsystems"], *ours["subsystems"]}
-    return [
-        Difference("namespace", name, "absent", "there, made by hand")
-        for name in names(CONFIGFS / "subsystems")
-        if name not in known
+    """Subsystems and ports that somebody else made: told, and left to whoever made them."""
+    both_ = both(plan, ours)
+    ports = {str(port["id"]) for port in both_["ports"]}
+    found = [name for name in names(CONFIGFS / "subsystems") if name not in both_["subsystems"]]
+    found += [
+        f"port {read(CONFIGFS / 'ports' / name / 'addr_traddr') or name}"
+        for name in names(CONFIGFS / "ports")
+        if name not in ports
     ]
+    return [Difference("namespace", name, "absent", "there, made by hand") for name in found]
 
 
 # --- the whole
@@ -335,23 +285,42 @@ def keys_of(plan: Plan, secret: Plan) -> Plan:
     return found
 
 
+def ours_of(note: Plan) -> Plan:
+    """All that we have made, or begun to; ``left`` is what a run that was cut off was to take away."""
+    return both(note["plan"], note.get("left", NOTHING["plan"]))
+
+
+def both(new: Plan, old: Plan) -> Plan:
+    """Ports and subsystems of either plan, with the hosts of both."""
+    ids = {port["id"] for port in new["ports"]}
+    subsystems = {**old["subsystems"], **new["subsystems"]}
+    for nqn in old["subsystems"].keys() & new["subsystems"].keys():
+        hosts = {**old["subsystems"][nqn]["hosts"], **new["subsystems"][nqn]["hosts"]}
+        subsystems[nqn] = {**subsystems[nqn], "hosts": hosts}
+    ports = [*new["ports"], *(port for port in old["ports"] if port["id"] not in ids)]
+    return {"ports": ports, "subsystems": subsystems}
+
+
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
     plan, before = asked["plan"], on_host.kept(KEPT, NOTHING)
-    secret = keys_of(plan, asked.get("secret") or {})
+    secret, ours = keys_of(plan, asked.get("secret") or {}), ours_of(before)
     spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
     devices = {space["uuid"]: look(space, before["devices"]) for space in spaces}
-    if not asked["check"]:
-        refuse_in_use(plan, before["plan"])
-        modules(plan)
-    target = Target(check=bool(asked["check"]))
-    settle(target, plan, secret, before["plan"])
     wanted = {"plan": plan, "devices": devices, "secret": secret}
+    if not asked["check"]:
+        refuse_in_use(plan, ours)
+        modules(plan)
+        if before != wanted:
+            # Noted first: what a run that is cut off has made, or not yet taken away, is known as ours.
+            on_host.keep(KEPT, {**wanted, "left": ours})
+    target = Target(check=bool(asked["check"]))
+    settle(target, plan, secret, ours)
     if before != wanted:
         target.note(str(KEPT), "what is planned", "something else")
         if not target.check:
             on_host.keep(KEPT, wanted)
-    return told(target.differences, strangers(plan, before["plan"]))
+    return told(target.differences, strangers(plan, ours))
 
 
 def restore() -> None:

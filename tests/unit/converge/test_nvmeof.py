@@ -60,3 +60,26 @@ def test_a_host_without_a_key_is_refused_before_any_host_is_talked_to(
 def test_nothing_is_written_without_such_storage(tmp_path: Path) -> None:
     write_keys(None, tmp_path / "secrets", tmp_path, tmp_path)
     assert not (tmp_path / "secrets").exists()
+
+
+def test_two_keys_of_one_host_are_refused(plan: NvmeofPlan, tmp_path: Path) -> None:
+    raw = bytes([1] * 32)
+    other = f"DHHC-1:00:{base64.b64encode(raw + zlib.crc32(raw).to_bytes(4, 'little')).decode()}:"
+    host = plan.hosts["node-001"]
+    first = host.subsystems["nqn"]
+    both = {"nqn": first, "more": first.model_copy(update={"storage": "more"})}
+    secrets = {"fast": "state:dhchap.csv", "more": "state:more.csv"}
+    for key, name in ((KEY, "dhchap"), (other, "more")):
+        (tmp_path / f"{name}.csv").write_text(f"slot,host_key,controller_key\nnode-001,{key},\n")
+    asked = plan.model_copy(
+        update={
+            "hosts": {"node-001": host.model_copy(update={"subsystems": both})},
+            "secrets": secrets,
+        }
+    )
+    with pytest.raises(EnvironmentUnfit, match="node-001 has another DH-CHAP key here") as caught:
+        write_keys(asked, tmp_path / "secrets", tmp_path, tmp_path)
+    assert (caught.value.code, caught.value.where) == ("NVME015", "state:more.csv")
+    assert KEY not in str(caught.value)
+    (tmp_path / "more.csv").write_text((tmp_path / "dhchap.csv").read_text())
+    write_keys(asked, tmp_path / "secrets", tmp_path, tmp_path)

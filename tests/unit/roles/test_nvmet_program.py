@@ -77,14 +77,14 @@ def configfs(nvmet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Configfs:
     return Configfs(nvmet.CONFIGFS, monkeypatch)
 
 
-def plan(tmp_path: Path, subsystems: dict[str, list[str]]) -> Values:
-    """Subsystem → hosts that it lets in; all on one port."""
+def plan(tmp_path: Path, subsystems: dict[str, list[str]], *proven: str) -> Values:
+    """Subsystem → hosts that it lets in; all on one port; hosts of those named prove who they are."""
     served = {
         name: {
             "storage": "fast",
             "serial": "s",
             "hosts": {host: f"nqn.{host}" for host in hosts},
-            "authenticated": False,
+            "authenticated": name in proven,
             "namespaces": [
                 {
                     "nsid": 1,
@@ -102,8 +102,8 @@ def plan(tmp_path: Path, subsystems: dict[str, list[str]]) -> Values:
     return {"ports": [port] if served else [], "subsystems": served}
 
 
-def settled(nvmet: ModuleType, plan: Values) -> Values:
-    answer: Values = nvmet.apply({"plan": plan, "check": False})
+def settled(nvmet: ModuleType, plan: Values, secret: Values | None = None) -> Values:
+    answer: Values = nvmet.apply({"plan": plan, "check": False, "secret": secret})
     return answer
 
 
@@ -186,3 +186,83 @@ def test_a_port_whose_address_is_not_here_is_told_with_a_hint(
         settled(nvmet, plan(tmp_path, {"a": ["one"]}))
     assert caught.value.filename == str(configfs.root / "ports" / "7" / "subsystems" / "a")
     assert "is the port's address on this host" in nvmet.hint(caught.value)
+
+
+class Cut(Exception):
+    """The run ends here, as a run does whose connection is lost."""
+
+
+def cut_at(nvmet: ModuleType, monkeypatch: pytest.MonkeyPatch, plan: Values, step: int) -> bool:
+    """Settle a plan until so many things have been changed; whether it was cut off before its end."""
+    left = [step]
+
+    def counted(real: Any) -> Any:  # noqa: ANN401 (methods of any form)
+        def once(path: Any, *words: Any, **more: Any) -> Any:  # noqa: ANN401
+            if nvmet.CONFIGFS in Path(str(path)).parents:
+                left[0] -= 1
+                if left[0] < 0:
+                    raise Cut
+            return real(path, *words, **more)
+
+        return once
+
+    with monkeypatch.context() as patch:
+        for name in ("mkdir", "rmdir", "symlink_to", "unlink"):
+            patch.setattr(Path, name, counted(getattr(Path, name)))
+        patch.setattr(nvmet.on_host, "write", counted(nvmet.on_host.write))
+        try:
+            settled(nvmet, plan)
+        except Cut:
+            return True
+    return False
+
+
+def test_what_a_run_leaves_that_is_cut_off_at_any_step_is_taken_away_by_another_plan(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what it had begun to make is forgotten, nor what it was to take away."""
+    blank, step, cut = configfs.tree(), 0, True
+    while cut:
+        settled(nvmet, plan(tmp_path, {"a": ["one"], "b": ["two"]}))
+        cut = cut_at(nvmet, monkeypatch, plan(tmp_path, {"c": ["two", "three"]}), step)
+        settled(nvmet, plan(tmp_path, {}))
+        assert configfs.tree() == blank, f"cut at step {step}"
+        step += 1
+    assert step > 20, "every step was cut"
+
+
+def test_a_run_that_was_cut_off_at_any_step_is_gone_on_with(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = plan(tmp_path, {"a": ["two"], "c": ["three"]})
+    settled(nvmet, wanted)
+    whole, step, cut = configfs.tree(), 0, True
+    while cut:
+        settled(nvmet, plan(tmp_path, {"a": ["one"], "b": ["two"]}))
+        cut = cut_at(nvmet, monkeypatch, wanted, step)
+        settled(nvmet, wanted)
+        assert configfs.tree() == whole, f"cut at step {step}"
+        assert settled(nvmet, wanted) == {"changes": [], "drift": []}
+        step += 1
+
+
+def test_a_host_of_two_subsystems_has_its_key_whichever_of_them_asks_for_it(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    wanted, secret = plan(tmp_path, {"a": ["one"], "b": ["one"]}, "a"), {"nqn.one": {"host": "key"}}
+    settled(nvmet, wanted, secret)
+    assert (configfs.root / "hosts" / "nqn.one" / "dhchap_key").read_text() == "key"
+    assert settled(nvmet, wanted, secret) == {"changes": [], "drift": []}
+
+
+def test_a_port_that_somebody_else_made_is_told_and_left(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    (configfs.root / "ports" / "9").mkdir()
+    (configfs.root / "ports" / "9" / "addr_traddr").write_text("10.9.9.9\n")
+    settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    answer = settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    assert answer["changes"] == []
+    assert [(one["subject"], one["observed"]) for one in answer["drift"]] == [
+        ("port 10.9.9.9", "there, made by hand")
+    ]
