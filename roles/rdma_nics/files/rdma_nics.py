@@ -99,6 +99,11 @@ def pci(interface: str) -> str:
     return own[-1] if own else ""
 
 
+def by_pci() -> dict[str, str]:
+    """PCI address → name that the interface behind it has now."""
+    return {pci(entry.name): entry.name for entry in INTERFACES.iterdir() if (entry / "device").exists()}
+
+
 def addresses(interface: str) -> list[str]:
     """IPv4 addresses of an interface, with prefix length."""
     said = run("ip", "--json", "-4", "address", "show", "dev", interface)
@@ -219,14 +224,47 @@ def kept() -> Plan:
 
 
 def refuse_strange(plan: Plan) -> None:
-    """Before anything is changed: each PCI address has an interface."""
-    there = {pci(entry.name): entry.name for entry in INTERFACES.iterdir() if (entry / "device").exists()}
+    """Before anything is changed: each PCI address has an interface, and each name is free for it."""
+    there = by_pci()
+    given_up = {there.get(nic["pci"]) for nic in plan["nics"]}
     for nic in plan["nics"]:
         if nic["pci"] and nic["pci"] not in there:
             known = ", ".join(f"{address} ({name})" for address, name in sorted(there.items()))
             raise Refused(
                 f"no interface at PCI address {nic['pci']} for {nic['interface']}; there are {known}"
             )
+        if nic["pci"] and nic["interface"] not in given_up and (INTERFACES / nic["interface"]).exists():
+            holder = pci(nic["interface"]) or "no PCI address"
+            raise Refused(
+                f"{nic['interface']} is the name of the interface at {holder}, expected it to be free for that "
+                f"at {nic['pci']}; hint: see pci of the pool's fabric in the spec"
+            )
+
+
+def misnamed(plan: Plan) -> dict[str, str]:
+    """Name now → name planned, of interfaces whose PCI address is planned."""
+    there = by_pci()
+    names = {there[nic["pci"]]: nic["interface"] for nic in plan["nics"] if nic["pci"]}
+    return {now: wanted for now, wanted in names.items() if now != wanted}
+
+
+def rename(plan: Plan) -> None:
+    """Give interfaces their names; a file of udev does so only when a device appears, which is at boot.
+
+    Two that have one another's name get one in between, by which their PCI address still finds them.
+    """
+    names = misnamed(plan)
+    between = {now: f"rw{number}" for number, now in enumerate(sorted(names))}
+    for now, name in between.items():
+        must("ip", "link", "set", "dev", now, "down")
+        must("ip", "link", "set", "dev", now, "name", name)
+    for now, wanted in names.items():
+        must("ip", "link", "set", "dev", between[now], "name", wanted)
+
+
+def ours(before: Plan) -> Plan:
+    """What we brought about last, and what a run that was cut off may have begun."""
+    return {"nics": [*before["nics"], *before.get("coming", [])]}
 
 
 def bring(plan: Plan, before: Plan) -> None:
@@ -242,11 +280,13 @@ def bring(plan: Plan, before: Plan) -> None:
     }
     for name in sorted(gone & set(links())):
         must("rdma", "link", "delete", name)
+    rename(plan)
     must("networkctl", "reload")
     for nic in plan["nics"]:
         must("networkctl", "reconfigure", nic["interface"])
     await_addresses(plan)
-    must("sysctl", "--quiet", "--load", str(SYSCTL))
+    if plan["nics"]:
+        must("sysctl", "--quiet", "--load", str(SYSCTL))
     make(plan)
 
 
@@ -266,11 +306,12 @@ def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
     plan, before = asked["plan"], kept()
     refuse_strange(plan)
-    found = differences(plan, before)
+    found = differences(plan, ours(before))
     if before != plan:
         found.append(Difference("state", str(KEPT), "what is planned", "something else"))
     if found and not asked["check"]:
-        bring(plan, before)
+        on_host.keep(KEPT, {**before, "coming": plan["nics"]})
+        bring(plan, ours(before))
         on_host.keep(KEPT, plan)
     return told(found)
 

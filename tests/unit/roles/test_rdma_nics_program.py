@@ -1,0 +1,117 @@
+"""Names, notes and removal of RDMA interfaces, with doubles of the programs that do it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.roles.programs import Host, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
+
+FIRST, SECOND = "0000:18:00.0", "0000:19:00.0"
+RENAMES = """case "$*" in *" name "*) cd {net}; mv "$4" "$6" ;; esac"""
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    return Host(tmp_path / "bin")
+
+
+@pytest.fixture
+def rdma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
+    module = load("rdma_nics", "rdma_nics")
+    for name in ("NETWORKD", "SYSCTL", "KEPT", "INTERFACES", "RDMA_CM", "CONF"):
+        monkeypatch.setattr(module, name, tmp_path / name.lower())
+    for folder in (module.NETWORKD, module.INTERFACES):
+        folder.mkdir()
+    host.program("ip", RENAMES.format(net=module.INTERFACES))
+    for name in ("networkctl", "sysctl", "modprobe"):
+        host.program(name, "")
+    host.program("rdma", 'case "$*" in *show*) echo \'[{"ifname": "rxe_r0", "netdev": "r0"}]\' ;; esac')
+    return module
+
+
+def interface(rdma: ModuleType, name: str, pci: str) -> None:
+    device = rdma.INTERFACES.parent / "devices" / pci
+    device.mkdir(parents=True)
+    (rdma.INTERFACES / name).mkdir()
+    (rdma.INTERFACES / name / "device").symlink_to(device)
+
+
+def nic(name: str, pci: str | None = None, kind: str = "soft") -> dict[str, object]:
+    return {
+        "interface": name,
+        "pci": pci,
+        "address": "10.0.1.16/24",
+        "network": "10.0.1.0/24",
+        "mtu": 9000,
+        "table": 1000,
+        "kind": kind,
+        "dscp": 26,
+    }
+
+
+def test_an_interface_is_given_its_name_without_waiting_for_a_boot(rdma: ModuleType) -> None:
+    interface(rdma, "ens5", FIRST)
+    plan = {"nics": [nic("r0", FIRST)]}
+    rdma.refuse_strange(plan)
+    rdma.rename(plan)
+    assert rdma.by_pci() == {FIRST: "r0"}
+    assert rdma.misnamed(plan) == {}
+
+
+def test_two_with_one_anothers_name_change_them(rdma: ModuleType, host: Host) -> None:
+    interface(rdma, "r1", FIRST)
+    interface(rdma, "r0", SECOND)
+    plan = {"nics": [nic("r0", FIRST), nic("r1", SECOND)]}
+    rdma.refuse_strange(plan)
+    rdma.rename(plan)
+    assert rdma.by_pci() == {FIRST: "r0", SECOND: "r1"}
+    done = len(host.calls)
+    rdma.rename(plan)
+    assert len(host.calls) == done, "what has its name is left alone"
+
+
+def test_a_name_that_another_interface_has_is_refused_before_any_change(rdma: ModuleType, host: Host) -> None:
+    interface(rdma, "ens5", FIRST)
+    interface(rdma, "r0", SECOND)
+    with pytest.raises(rdma.Refused, match=rf"r0 is the name of the interface at {SECOND}.*hint: "):
+        rdma.apply({"plan": {"nics": [nic("r0", FIRST)]}, "check": False})
+    assert host.calls == []
+
+
+def test_a_host_that_loses_its_last_interface_has_none_of_its_files(rdma: ModuleType, host: Host) -> None:
+    before = {"nics": [nic("r0")]}
+    for path, text in rdma.files(before).items():
+        path.write_text(text)
+    rdma.on_host.keep(rdma.KEPT, before)
+    rdma.apply({"plan": {"nics": []}, "check": False})
+    assert list(rdma.NETWORKD.iterdir()) == []
+    assert not rdma.SYSCTL.exists()
+    assert not any(call.startswith("sysctl") for call in host.calls), "its file is gone"
+    assert "rdma link delete rxe_r0" in host.calls
+    assert json.loads(rdma.KEPT.read_text()) == {"nics": []}
+
+
+def test_what_a_run_that_was_cut_off_has_made_is_still_known_as_ours(
+    rdma: ModuleType, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interface(rdma, "r0", FIRST)
+
+    def cut(_plan: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rdma, "await_addresses", cut)
+    with pytest.raises(KeyboardInterrupt):
+        rdma.apply({"plan": {"nics": [nic("r0")]}, "check": False})
+    assert rdma.kept()["nics"] == [], "a boot waits for nothing that was never brought about"
+    monkeypatch.setattr(rdma, "await_addresses", lambda _plan: None)
+    rdma.apply({"plan": {"nics": []}, "check": False})
+    assert list(rdma.NETWORKD.iterdir()) == []
+    assert "rdma link delete rxe_r0" in host.calls
