@@ -200,6 +200,27 @@ def test_the_standby_takes_over(simulated: Managed) -> None:
     wait(lambda: "ftree tables" in simulated.said(STANDBY), lambda: simulated.said(STANDBY))
 
 
+def test_a_changed_unit_restarts_it(simulated: Managed) -> None:
+    """And only a changed one."""
+    unit = (paths.repository() / "roles" / "subnet_manager" / "files" / "opensm@.service").read_text()
+    changed = unit.replace("RestartSec=10", "RestartSec=11")
+    assert changed != unit
+    files = {"/etc/systemd/system/rackwright-opensm@.service": {"content": changed}}
+    options = ("--limit", MASTER, "-e", json.dumps({"subnet_manager_unit": files}))
+
+    def invocation() -> str:
+        return simulated.ssh(MASTER, f"systemctl show -p InvocationID --value {UNIT}")
+
+    before = invocation()
+    ran = simulated.converge(*options)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    after = invocation()
+    assert before != after
+    assert "changed=0 " in simulated.converge(*options).stdout
+    assert invocation() == after
+    assert simulated.converge("--limit", MASTER).returncode == 0
+
+
 def test_a_tree_that_opensm_refuses_fails_its_host(simulated: Managed) -> None:
     """Leaves as its roots: it falls back on minhop, and says SUBNET UP all the same."""
     simulated.ssh(STANDBY, f"systemctl stop {UNIT}")
@@ -212,3 +233,19 @@ def test_a_tree_that_opensm_refuses_fails_its_host(simulated: Managed) -> None:
     assert refused.returncode != 0, f"{refused.stdout}{simulated.said(MASTER)}"
     assert "minhop tables configured" in refused.stdout + refused.stderr
     assert simulated.converge("--limit", MASTER).returncode == 0
+
+
+def test_a_subnet_that_leaves_the_plan_leaves_its_hosts(simulated: Managed) -> None:
+    """By the role where another stays, and by site.yml's own play where none does: here its tasks alone."""
+    options = ("--limit", STANDBY, "-e", json.dumps({"subnet_manager_subnets": []}))
+    units = f"/etc/systemd/system/*/{UNIT} /etc/systemd/system/rackwright-opensm@.service"
+    left = f"ls -d /etc/rackwright/opensm/* {units}"
+    assert UNIT in simulated.ssh(STANDBY, left)
+    told = simulated.converge(*options, "--check")
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert UNIT in simulated.ssh(STANDBY, left)
+    ran = simulated.converge(*options)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert simulated.ssh(STANDBY, f"{left} 2>/dev/null || true") == ""
+    assert simulated.ssh(STANDBY, f"systemctl is-active {UNIT} || true") == "inactive"
+    assert "changed=0 " in simulated.converge(*options).stdout

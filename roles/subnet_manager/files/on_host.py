@@ -1,0 +1,1 @@
+../../nvmeof_target/files/on_host.py
