@@ -236,8 +236,8 @@ def refuse_strange(plan: Plan) -> None:
         if nic["pci"] and nic["interface"] not in given_up and (INTERFACES / nic["interface"]).exists():
             holder = pci(nic["interface"]) or "no PCI address"
             raise Refused(
-                f"{nic['interface']} is the name of the interface at {holder}, expected it to be free for that "
-                f"at {nic['pci']}; hint: see pci of the pool's fabric in the spec"
+                f"{nic['interface']} is the name of the interface at {holder}, expected it to be free for "
+                f"that at {nic['pci']}; hint: see pci of the pool's fabric in the spec"
             )
 
 
