@@ -77,6 +77,11 @@ def _hand_down(root: Path, folder: Path) -> None:
             (root / above / "cgroup.subtree_control").write_text("+cpu")
 
 
+def can_limit_cpu(group: str) -> bool:
+    """Whether the kernel has such a controller for a group that exists."""
+    return any((folder / name).exists() for folder in folders(group) for name in _CPU_QUOTAS)
+
+
 def limit_cpu(group: str, percent: int | None) -> bool:
     """Bound what all processes of a group get together, over power cycles too.
 

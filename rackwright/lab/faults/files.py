@@ -49,7 +49,7 @@ class FilesFault(Fault):
         """Put back what was there; what was laid last goes first."""
         with stage.hosts.root(subjects.slot_of(planted.subject)) as root:
             for kept in reversed(planted.kept):
-                _put_back(root, kept)
+                put_back(root, kept)
 
 
 def _kept(root: Path, path: PurePosixPath) -> Kept:
@@ -64,7 +64,8 @@ def _kept(root: Path, path: PurePosixPath) -> Kept:
     )
 
 
-def _put_back(root: Path, kept: Kept) -> None:
+def put_back(root: Path, kept: Kept) -> None:
+    """Make a file what it was."""
     path = PurePosixPath(kept.path)
     if kept.base64 is None:
         rootfs.remove(root, path)

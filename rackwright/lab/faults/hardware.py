@@ -33,25 +33,32 @@ class SlowCpu(Fault):
     does = f"all its programs together get {SLOW_PERCENT} % of one processor"
     shows = "FAIL of that node, by its speed against the fleet's (8 nodes or more)"
 
-    def plant(self, stage: Stage, planted: Planted) -> None:
-        """Bound its control group, which stays over power cycles."""
-        self._limit(stage, planted.subject, SLOW_PERCENT)
-
-    def clear(self, stage: Stage, planted: Planted) -> None:
-        """No bound."""
-        self._limit(stage, planted.subject, None)
-
-    def _limit(self, stage: Stage, slot: str, percent: int | None) -> None:
-        machine = stage.hosts.machine(slot)
-        cgroups.make(machine.cgroup, machine.memory_mib)
-        if not cgroups.limit_cpu(machine.cgroup, percent):
+    def prepare(self, stage: Stage, subject: str) -> Planted:
+        """Only what there is a controller for can be bound."""
+        if not cgroups.can_limit_cpu(_group(stage, subject)):
             raise EnvironmentUnfit(
                 "this machine cannot slow a host down",
                 code="LAB028",
-                where=slot,
+                where=subject,
                 got="no controller of processors among its control groups",
                 expected="cpu, of version 1 or 2",
             )
+        return super().prepare(stage, subject)
+
+    def plant(self, stage: Stage, planted: Planted) -> None:
+        """Bound its control group, which stays over power cycles."""
+        cgroups.limit_cpu(_group(stage, planted.subject), SLOW_PERCENT)
+
+    def clear(self, stage: Stage, planted: Planted) -> None:
+        """No bound; without a controller there is none."""
+        cgroups.limit_cpu(_group(stage, planted.subject), None)
+
+
+def _group(stage: Stage, slot: str) -> str:
+    """A host's control group, made where it is not there yet."""
+    machine = stage.hosts.machine(slot)
+    cgroups.make(machine.cgroup, machine.memory_mib)
+    return machine.cgroup
 
 
 class FullDisk(Fault):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.lab import rootfs
 from rackwright.lab.commands import run
-from rackwright.lab.faults.files import FilesFault
+from rackwright.lab.faults import subjects
+from rackwright.lab.faults.files import FilesFault, put_back
 from rackwright.lab.faults.subjects import SubjectKind
 from rackwright.lab.rootfs import Content
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from rackwright.lab.faults.fault import Planted, Stage
 
 PRELOAD = PurePosixPath("etc/ld.so.preload")
 _COMPILE = ("gcc", "-shared", "-fPIC", "-nostdlib", "-O1", "-Wl,--build-id=none", "-s")
@@ -36,7 +40,16 @@ class Preload(FilesFault):
         """The library first, then the list that names it: no program ever misses it."""
         before = rootfs.read(root, PRELOAD)
         named = _named(self.library, before.raw if before else b"")
-        return {self.library: Content(_compiled(self.source)), PRELOAD: Content(named)}
+        mode = before.mode if before else rootfs.FILE_MODE
+        return {self.library: Content(_compiled(self.source)), PRELOAD: Content(named, mode)}
+
+    def clear(self, stage: Stage, planted: Planted) -> None:
+        """Its own line goes, then its library: the list may name other faults, planted before it or since."""
+        with stage.hosts.root(subjects.slot_of(planted.subject)) as root:
+            _unname(root, self.library)
+            for kept in planted.kept:
+                if PurePosixPath(kept.path) != PRELOAD:
+                    put_back(root, kept)
 
 
 class WrongValue(Preload):
@@ -68,9 +81,23 @@ class HungRank(Preload):
 
 def _named(library: PurePosixPath, before: bytes) -> bytes:
     """A list of libraries with ours at its end, once."""
+    return _others(library, before) + f"/{library}\n".encode()
+
+
+def _others(library: PurePosixPath, before: bytes) -> bytes:
+    """A list of libraries without ours."""
     ours = f"/{library}".encode()
-    lines = [line for line in before.splitlines() if line != ours]
-    return b"".join(line + b"\n" for line in (*lines, ours))
+    return b"".join(line + b"\n" for line in before.splitlines() if line != ours)
+
+
+def _unname(root: Path, library: PurePosixPath) -> None:
+    """Take a library off the list; a list that names none is no file."""
+    before = rootfs.read(root, PRELOAD)
+    others = _others(library, before.raw) if before else b""
+    if before and others:
+        rootfs.write(root, PRELOAD, replace(before, raw=others))
+    else:
+        rootfs.remove(root, PRELOAD)
 
 
 def _compiled(source: str) -> bytes:

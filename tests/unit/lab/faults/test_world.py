@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 from contextlib import contextmanager
+from itertools import permutations
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from rackwright.canonical import dumps
 from rackwright.errors import EnvironmentUnfit
 from rackwright.lab import bmcs, cgroups, places, rootfs
-from rackwright.lab.faults import hardware
+from rackwright.lab.faults import hardware, preloads
 from rackwright.lab.faults.fault import Planted, Stage
 from rackwright.lab.faults.hardware import FILLER
 from rackwright.lab.faults.planted import Record, broken_bmcs
@@ -211,6 +213,45 @@ def test_a_slow_processor_is_a_quota_of_either_version(
     assert (tree / "group" / file).read_text() == free
     (tree / "group" / file).unlink()
     assert not cgroups.limit_cpu("group", 25)
+
+
+def test_a_processor_that_nothing_can_bound_is_refused_before_it_is_noted_and_is_free_again(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is noted is cleared before anything else: a note that cannot be cleared ends every `clear`."""
+    machine = SimpleNamespace(cgroup="group", memory_mib=1)
+    monkeypatch.setattr(type(stage.hosts), "machine", lambda *_: machine, raising=False)
+    monkeypatch.setattr(places, "CGROUPS", tmp_path)
+    slow = FAULTS["slow-cpu"]
+    with pytest.raises(EnvironmentUnfit) as refused:
+        slow.prepare(stage, SLOT)
+    assert refused.value.code == "LAB028"
+    slow.clear(stage, Planted(name="slow-cpu", subject=SLOT))
+
+
+PRELOADS = ("wrong-value", "clock-ahead", "hung-rank")
+
+
+@pytest.mark.parametrize("order", list(permutations(PRELOADS)))
+@pytest.mark.parametrize("before", [None, "/usr/lib/mine.so\n"])
+def test_libraries_in_front_of_all_programs_go_in_any_order(
+    stage: Stage, room: Room, order: tuple[str, ...], before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preloads, "_compiled", str.encode)
+    listed = room.folder / SLOT / "etc/ld.so.preload"
+    if before is not None:
+        lay(room.folder / SLOT, "etc/ld.so.preload", before).chmod(0o600)
+    planted = {}
+    for name in PRELOADS:
+        planted[name] = FAULTS[name].prepare(stage, SLOT)
+        FAULTS[name].plant(stage, planted[name])
+    for done, name in enumerate(order, 1):
+        FAULTS[name].clear(stage, planted[name])
+        assert not (room.folder / SLOT / f"usr/local/lib/{name}.so").exists()
+        left = [f"/usr/local/lib/{one}.so\n" for one in PRELOADS if one not in order[:done]]
+        assert (listed.read_text() if listed.exists() else "") == (before or "") + "".join(left)
+    assert listed.exists() == (before is not None)
+    assert before is None or listed.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("name", ["clock-ahead", "hung-rank"])
