@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 """Scratch on a node's own NVMe drives: one volume over all of them, by LVM, mounted by a unit.
 
-With ``--apply`` it reads one JSON object: ``plan`` (rackwright's LocalScratch) and ``check``. All drives are
-looked at before anything is changed: one that holds anything is refused, named or not, and nothing is.
+With ``--apply`` it reads one JSON object: ``plan`` (rackwright's LocalScratch) and ``check``, or ``leave``
+where the node has no scratch any more. All drives are looked at before anything is changed: a named one that
+holds anything is refused, of others those that hold anything are passed over, and where none is left nothing
+is made. What it has begun is noted in /var/lib/rackwright/local-nvme.json: a run that was cut off is gone on
+with.
 ``--wipe`` is for Slurm's epilog: it deletes all files when no other job is on the node.
 """
 
@@ -15,26 +18,19 @@ import stat
 import sys
 from pathlib import Path
 
+import mounts
 import on_host
-from on_host import (
-    BLOCK,
-    Difference,
-    Plan,
-    Refused,
-    holder,
-    must,
-    read,
-    run,
-    signature,
-    text_of,
-    told,
-    unit_of,
-)
+from on_host import BLOCK, Difference, Plan, Refused, holder, must, read, run, signature, told, unit_of
 
 GROUP, VOLUME = "rackwright_scratch", "scratch"
 DEVICE = f"/dev/{GROUP}/{VOLUME}"
-UNITS = Path("/etc/systemd/system")
 PLAN = Path("/etc/rackwright/local-nvme.json")
+EPILOG = Path("/etc/slurm/epilog.d/50-local-nvme.sh")
+NOTE = Path("/var/lib/rackwright/local-nvme.json")
+MODE = 0o1777
+"""As /tmp has it: every user of a job, each its own files."""
+_FORCE = {"ext4": "-F", "xfs": "-f"}
+"""Over what a mkfs that was cut off has left; nothing else is ever there."""
 _KEPT = frozenset({"lost+found"})
 _UNIT = """\
 # Written by rackwright.
@@ -80,28 +76,39 @@ def own_drives() -> list[str]:
     ]
 
 
-def held(device: str) -> str:
-    """What is on a drive, or who has it; empty where nothing and nobody."""
+def begun(device: str, note: Plan) -> bool:
+    """Whether a drive is a member of no group, by a run of ours that was cut off."""
+    ours = {str(Path(name).resolve()) for name in note["devices"]}
+    if note["made"] or str(Path(device).resolve()) not in ours:
+        return False
+    said = run("pvs", "--noheadings", "--options", "vg_name", device)
+    return said.returncode == 0 and not said.stdout.strip()
+
+
+def held(device: str, note: Plan) -> str:
+    """What is on a drive, or who has it; empty where nothing and nobody, and where we have begun."""
     if what := holder(device):
         return what
     if any(BLOCK.glob(f"{Path(device).resolve().name}p[0-9]*")):
         return "partitioned"
+    if begun(device, note):
+        return ""
     try:
         return signature(device)
     except Refused as refused:
         return f"not readable: {refused}"
 
 
-def drives(plan: Plan) -> list[str]:
+def drives(plan: Plan, note: Plan) -> list[str]:
     """Those that the volume is to be made of.
 
     Raises:
         Refused: a named one does not exist, or holds something; or none is blank.
     """
     if not plan["devices"]:
-        blank = [device for device in own_drives() if not held(device)]
+        blank = [device for device in own_drives() if not held(device, note)]
         if not blank:
-            found = ", ".join(f"{device}: {held(device)}" for device in own_drives()) or "no NVMe drive"
+            found = ", ".join(f"{device}: {held(device, note)}" for device in own_drives()) or "no NVMe drive"
             raise Refused(f"no drive for scratch is blank: {found}; nothing was changed")
         return blank
     for device in plan["devices"]:
@@ -109,7 +116,7 @@ def drives(plan: Plan) -> list[str]:
             raise Refused(
                 f"{device}: no block device of this host; nothing was changed; hint: correct the path"
             )
-        if what := held(device):
+        if what := held(device, note):
             raise Refused(
                 f"{device}: {what}; nothing was changed; hint: if that is not needed, wipefs --all {device}"
             )
@@ -129,53 +136,114 @@ def require_same(plan: Plan, there: list[str]) -> None:
 # --- volume and mount
 
 
-def unit(plan: Plan) -> str:
-    """Its text."""
-    return _UNIT.format(mount=plan["mount"], file_system=plan["file_system"], device=DEVICE)
+def layout() -> str:
+    """How the volume lies on its drives, as LVM says it: ``striped`` or ``linear``; empty for no volume."""
+    said = run("lvs", "--noheadings", "--options", "segtype", f"{GROUP}/{VOLUME}")
+    return said.stdout.strip() if said.returncode == 0 else ""
 
 
-def make(plan: Plan, devices: list[str]) -> None:
-    """Make the volume; LVM asks about no signature, for there is none."""
-    must("pvcreate", "--yes", "--quiet", *devices)
-    must("vgcreate", "--quiet", GROUP, *devices)
-    stripes = ["--type", "striped", "--stripes", str(len(devices))] if len(devices) > 1 else []
-    shape = stripes if plan["layout"] == "striped" else []
-    must("lvcreate", "--yes", "--quiet", *shape, "--extents", "100%FREE", "--name", VOLUME, GROUP)
-    must(f"mkfs.{plan['file_system']}", "-q", DEVICE)
+def require_shape(plan: Plan, there: list[str], note: Plan) -> None:
+    """A volume that stands is as planned: another shape is another volume."""
+    found = layout()
+    planned = {"layout": plan["layout"] if len(there) > 1 else found, "file system": plan["file_system"]}
+    stands = {"layout": found, "file system": signature(DEVICE) if found and note["made"] else ""}
+    for what, is_ in stands.items():
+        if is_ and is_ != planned[what]:
+            raise Refused(
+                f"the volume's {what} is {is_}, and {planned[what]} is planned; nothing was changed; hint: "
+                f"scratch is made anew after vgremove {GROUP}"
+            )
 
 
-def differences(plan: Plan, there: list[str]) -> list[Difference]:
+def mount(plan: Plan) -> dict[str, mounts.Mount]:
+    """The one that is planned, by its unit."""
+    text = _UNIT.format(mount=plan["mount"], file_system=plan["file_system"], device=DEVICE)
+    return mounts.named([mounts.Mount(plan["mount"], DEVICE, text)])
+
+
+def make(plan: Plan, there: list[str], devices: list[str], note: Plan) -> None:
+    """Make of the volume what is not there yet; LVM asks about no signature, for there is none."""
+    if not there:
+        must("pvcreate", "--yes", "--quiet", *devices)
+        must("vgcreate", "--quiet", GROUP, *devices)
+    if not layout():
+        stripes = ["--type", "striped", "--stripes", str(len(devices))] if len(devices) > 1 else []
+        shape = stripes if plan["layout"] == "striped" else []
+        must("lvcreate", "--yes", "--quiet", *shape, "--extents", "100%FREE", "--name", VOLUME, GROUP)
+    if not note["made"]:
+        must(f"mkfs.{plan['file_system']}", "-q", _FORCE[plan["file_system"]], DEVICE)
+
+
+def kept(there: list[str]) -> Plan:
+    """The note: drives, whether all is made of them, and mounts that are ours; without one, what is there."""
+    nothing: Plan = {"devices": there, "made": bool(there and layout() and signature(DEVICE)), "mounts": []}
+    if old := read(PLAN):
+        nothing["mounts"] = [json.loads(old)["mount"]]
+    note = on_host.kept(NOTE, nothing)
+    return {**note, "made": bool(note["made"] and there)}
+
+
+def left_over(plan: Plan, note: Plan) -> list[str]:
+    """Units of earlier mounts that are still there."""
+    return mounts.left_over(mount(plan), [unit_of(one, "mount") for one in note["mounts"]])
+
+
+def differences(plan: Plan, there: list[str], note: Plan) -> list[Difference]:
     """All that is not as planned."""
-    name = unit_of(plan["mount"], "mount")
-    found = [] if there else [Difference("state", f"volume {GROUP}", "there", "absent")]
-    if text_of(UNITS / name) != unit(plan):
-        found.append(Difference("file", str(UNITS / name), "as planned", "something else"))
-    state = run("systemctl", "is-active", name).stdout.strip()
-    if state != "active":
-        found.append(Difference("unit", name, "active", state))
+    found = []
+    if not (there and note["made"]):
+        found.append(Difference("state", f"volume {GROUP}", "there", "begun" if there else "absent"))
+    found += mounts.differences(mount(plan))
+    found += [Difference("unit", name, "absent", "there") for name in left_over(plan, note)]
+    if mounts.source(plan["mount"]) and (mode := stat.S_IMODE(Path(plan["mount"]).stat().st_mode)) != MODE:
+        found.append(Difference("file", plan["mount"], f"mode {MODE:o}", f"mode {mode:o}"))
     return found
 
 
-def bring(plan: Plan, there: list[str], devices: list[str]) -> None:
-    """Bring all about."""
-    if not there:
-        make(plan, devices)
-    name = unit_of(plan["mount"], "mount")
-    (UNITS / name).write_text(unit(plan))
-    must("systemctl", "daemon-reload")
-    must("systemctl", "enable", "--now", "--quiet", name)
-    Path(plan["mount"]).chmod(0o1777)
+def bring(plan: Plan, there: list[str], devices: list[str], note: Plan) -> None:
+    """Bring all about, noted before each part that another run could not tell from somebody else's."""
+    going = left_over(plan, note)
+    mounts.refuse_strange(mount(plan))
+    mounts.refuse_in_use(going)
+    ours = {"devices": devices, "mounts": sorted({*note["mounts"], plan["mount"]})}
+    on_host.keep(NOTE, {**ours, "made": note["made"]})
+    make(plan, there, devices, note)
+    on_host.keep(NOTE, {**ours, "made": True})
+    mounts.remove(going)
+    mounts.bring(mount(plan))
+    Path(plan["mount"]).chmod(MODE)
+    on_host.keep(NOTE, {**ours, "made": True, "mounts": [plan["mount"]]})
 
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
+    if asked.get("leave"):
+        return leave(check=asked["check"])
     plan, there = asked["plan"], members()
+    note = kept(there)
     if there:
         require_same(plan, there)
-    devices = there or drives(plan)
-    found = differences(plan, there)
+        require_shape(plan, there, note)
+    devices = there or drives(plan, note)
+    found = differences(plan, there, note)
     if found and not asked["check"]:
-        bring(plan, there, devices)
+        bring(plan, there, devices, note)
+    return told(found)
+
+
+def leave(*, check: bool) -> Plan:
+    """A node without scratch: nothing is mounted or wiped any more; the volume stays, with what is on it."""
+    names = mounts.left_over({}, [unit_of(one, "mount") for one in kept([])["mounts"]])
+    files = [path for path in (EPILOG, PLAN, NOTE) if path.exists()]
+    found = [Difference("unit", name, "absent", "there") for name in names]
+    found += [Difference("file", str(path), "absent", "there") for path in files]
+    if found and not check:
+        mounts.refuse_in_use(names)
+        EPILOG.unlink(missing_ok=True)
+        mounts.remove(names)
+        must("systemctl", "daemon-reload")
+        PLAN.unlink(missing_ok=True)
+        NOTE.unlink(missing_ok=True)
     return told(found)
 
 

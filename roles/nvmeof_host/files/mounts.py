@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 UNITS = Path("/etc/systemd/system")
 PROCESSES = Path("/proc")
 AS_PLANNED = "active, as planned"
+_TOLD = 5
+"""Processes of a mount that are named."""
 
 
 class Mount(NamedTuple):
@@ -94,6 +96,13 @@ def refuse_strange(mounts: Mapping[str, Mount]) -> None:
             )
 
 
+def in_use(point: str) -> str:
+    """Who uses what is mounted at a place, the first few of them; empty for nobody."""
+    who = users(point)
+    more = f" and {len(who) - _TOLD} more" if len(who) > _TOLD else ""
+    return ", ".join(who[:_TOLD]) + more
+
+
 def users(point: str) -> list[str]:
     """Processes that have something open on what is mounted at a place: ``812 (fio)``."""
     device = _device(Path(point))
@@ -127,9 +136,9 @@ def refuse_in_use(names: Iterable[str]) -> None:
     """
     for name in names:
         point = where(name)
-        if point and source(point) and (who := users(point)):
+        if point and source(point) and (who := in_use(point)):
             raise Refused(
-                f"{point}: in use by {', '.join(who)}; nothing was changed; hint: end what uses it, or drain "
+                f"{point}: in use by {who}; nothing was changed; hint: end what uses it, or drain "
                 "the node, and converge again"
             )
 
@@ -143,7 +152,7 @@ def stop(name: str) -> None:
     point = where(name)
     done = run("systemctl", "disable", "--now", "--quiet", name)
     if done.returncode != 0:
-        who = ", ".join(users(point)) if source(point) else ""
+        who = in_use(point) if source(point) else ""
         said = " ".join((done.stderr or done.stdout).split())
         raise Refused(f"{point}: not unmounted, {f'in use by {who}' if who else said}; it stays as it was")
 

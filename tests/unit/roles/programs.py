@@ -70,7 +70,41 @@ class Host:
         )
         return state
 
+    def lvm(self) -> Path:
+        """An LVM with one group, and what is made on its one volume.
 
+        Returns:
+            Folder of what there is: ``pv`` and ``vg`` with drives, ``lv`` with its layout, ``fs``.
+        """
+        state = self.folder / "lvm"
+        state.mkdir()
+        for name, text in _LVM.items():
+            self.program(name, f"cd {state}\n{text}")
+        return state
+
+
+_LVM = {
+    "pvs": """\
+for last; do :; done
+case "$*" in
+    *vg_name=*) cat vg 2>/dev/null;;
+    *) grep -qx "$last" pv || exit 5; grep -qsx "$last" vg && echo rackwright_scratch; true;;
+esac
+""",
+    "pvcreate": 'for one; do case "$one" in -*) ;; *) echo "$one" >> pv;; esac; done',
+    "vgcreate": 'for one; do case "$one" in /*) echo "$one" >> vg;; esac; done',
+    "lvcreate": '[ ! -e lv ] || exit 5; case "$*" in *striped*) echo striped;; *) echo linear;; esac > lv',
+    "lvs": "cat lv 2>/dev/null || exit 5",
+    "mkfs.ext4": "echo ext4 > fs",
+    "mkfs.xfs": "echo xfs > fs",
+    "blkid": """\
+for last; do :; done
+case "$last" in
+    /dev/rackwright_scratch/*) [ -e fs ] && echo "TYPE=$(cat fs)" || exit 2;;
+    *) grep -qsx "$last" pv && echo TYPE=LVM2_member || exit 2;;
+esac
+""",
+}
 _SYSTEMCTL = """\
 for name; do :; done
 case "$1" in

@@ -321,3 +321,5 @@ def test_who_uses_a_mount_is_told_by_number_and_name(
         (folder / "comm").write_text(f"{name}\n")
     assert program.mounts.users(str(other)) == ["811 (fio)"]
     assert program.mounts.users(str(tmp_path / "none")) == []
+    monkeypatch.setattr(program.mounts, "users", lambda _: [f"{number} (sh)" for number in range(1, 8)])
+    assert program.mounts.in_use("/fast") == "1 (sh), 2 (sh), 3 (sh), 4 (sh), 5 (sh) and 2 more"

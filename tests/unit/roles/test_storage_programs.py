@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tests.unit.roles.programs import Host, load
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 Values = dict[str, Any]
@@ -158,75 +158,3 @@ def test_rdma_interfaces_have_a_name_an_address_and_a_rule_of_their_own() -> Non
     assert "From=10.0.1.16\nTable=1000\n" in network
     assert "Destination=10.0.1.0/24\nPreferredSource=10.0.1.16\n" in network
     assert "net.ipv4.conf.rail0.arp_ignore = 1\n" in files["62-rackwright-rdma.conf"]
-
-
-@pytest.fixture
-def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
-    for name in ("pvcreate", "vgcreate", "lvcreate", "mkfs.xfs", "systemctl", "pvs"):
-        host.program(name, "")
-    host.program("systemd-escape", "echo cache.mount")
-    module = load("local_nvme_cache", "local_nvme")
-    for one in (module, module.on_host):
-        monkeypatch.setattr(one, "BLOCK", tmp_path / "block")
-    monkeypatch.setattr(module, "UNITS", tmp_path)
-    (tmp_path / "block").mkdir()
-    return module
-
-
-def drive(scratch: ModuleType, name: str, transport: str = "pcie") -> None:
-    (scratch.BLOCK / name / "device").mkdir(parents=True)
-    (scratch.BLOCK / name / "device" / "transport").write_text(f"{transport}\n")
-
-
-def wanted(**wishes: object) -> Values:
-    return {"mount": "/cache", "layout": "striped", "file_system": "xfs", "devices": [], **wishes}
-
-
-def test_scratch_is_striped_over_the_nodes_own_blank_drives(
-    scratch: ModuleType, host: Host, tmp_path: Path
-) -> None:
-    drive(scratch, "nvme0n1")
-    drive(scratch, "nvme1n1")
-    drive(scratch, "nvme2n1", "tcp")
-    plan = wanted(mount=str(tmp_path / "cache"))
-    (tmp_path / "cache").mkdir()
-    assert scratch.apply({"plan": plan, "check": False})["changes"]
-    (made,) = [call for call in host.calls if call.startswith("lvcreate")]
-    assert "--type striped --stripes 2" in made
-    assert "vgcreate --quiet rackwright_scratch /dev/nvme0n1 /dev/nvme1n1" in host.calls
-
-
-def test_a_drive_with_data_is_never_taken(scratch: ModuleType, host: Host) -> None:
-    drive(scratch, "nvme0n1")
-    host.program("blkid", "echo TYPE=ext4")
-    with pytest.raises(scratch.Refused, match="no drive for scratch is blank: /dev/nvme0n1: ext4"):
-        scratch.apply({"plan": wanted(), "check": False})
-    with pytest.raises(scratch.Refused, match="/dev/null: no block device"):
-        scratch.apply({"plan": wanted(devices=["/dev/null"]), "check": False})
-    assert not [call for call in host.calls if call.startswith(("pvcreate", "vgcreate", "mkfs"))]
-
-
-def test_a_volume_whose_drive_is_gone_is_told(scratch: ModuleType, host: Host) -> None:
-    host.program("pvs", "echo /dev/nvme0n1 '[unknown]'")
-    with pytest.raises(scratch.Refused, match="a drive of rackwright_scratch is gone"):
-        scratch.apply({"plan": wanted(), "check": True})
-
-
-def test_files_are_wiped_at_a_jobs_end_unless_another_job_is_there(
-    scratch: ModuleType, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mount = tmp_path / "cache"
-    (mount / "folder" / "below").mkdir(parents=True)
-    (mount / "file").touch()
-    (mount / "lost+found").mkdir()
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
-    host.program("squeue", "echo 7; echo 8")
-    monkeypatch.setattr(Path, "is_mount", lambda _: True)
-    scratch.wipe(mount)
-    assert (mount / "file").exists()
-    host.program("squeue", "exit 1")
-    scratch.wipe(mount)
-    assert (mount / "file").exists(), "Slurm does not say: nothing is deleted"
-    host.program("squeue", "echo 7")
-    scratch.wipe(mount)
-    assert [entry.name for entry in mount.iterdir()] == ["lost+found"]
