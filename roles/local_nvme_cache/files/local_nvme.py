@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Scratch on a node's own NVMe drives: one volume over all of them, by LVM, mounted by a unit.
 
-With ``--apply`` it reads one JSON object: ``plan`` (rackwright's LocalScratch) and ``check``, or ``leave``
+With ``--apply`` it reads one JSON object: ``plan`` (rackwright's LocalScratch) and ``check``, or ``gone``
 where the node has no scratch any more. All drives are looked at before anything is changed: a named one that
 holds anything is refused, of others those that hold anything are passed over, and where none is left nothing
 is made. What it has begun is noted in /var/lib/rackwright/local-nvme.json: a run that was cut off is gone on
@@ -217,8 +217,8 @@ def bring(plan: Plan, there: list[str], devices: list[str], note: Plan) -> None:
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
-    if asked.get("leave"):
-        return leave(check=asked["check"])
+    if asked.get("gone"):
+        return be_gone(check=asked["check"])
     plan, there = asked["plan"], members()
     note = kept(there)
     if there:
@@ -231,19 +231,18 @@ def apply(asked: Plan) -> Plan:
     return told(found)
 
 
-def leave(*, check: bool) -> Plan:
+def be_gone(*, check: bool) -> Plan:
     """A node without scratch: nothing is mounted or wiped any more; the volume stays, with what is on it."""
     names = mounts.left_over({}, [unit_of(one, "mount") for one in kept([])["mounts"]])
-    files = [path for path in (EPILOG, PLAN, NOTE) if path.exists()]
     found = [Difference("unit", name, "absent", "there") for name in names]
-    found += [Difference("file", str(path), "absent", "there") for path in files]
+    found += on_host.gone(EPILOG, PLAN, NOTE)
     if found and not check:
         mounts.refuse_in_use(names)
         EPILOG.unlink(missing_ok=True)
         mounts.remove(names)
         must("systemctl", "daemon-reload")
-        PLAN.unlink(missing_ok=True)
-        NOTE.unlink(missing_ok=True)
+        for path in (PLAN, NOTE):
+            path.unlink(missing_ok=True)
     return told(found)
 
 

@@ -2,8 +2,9 @@
 """A host of NVMe-oF storage as the plan has it: paths connected, policy set, file systems mounted.
 
 With ``--apply`` it reads one JSON object: ``plan`` (rackwright's NvmeHost), ``secret`` (NQN of a host to its
-DH-CHAP keys), ``check``, and ``leave`` where it is only to let go of what is planned no more. What is to be
-is kept in /var/lib/rackwright/nvmeof-host.json, mode 0600, with the names of all that is ours on this host.
+DH-CHAP keys), ``check``, and ``leave`` where it is only to let go of what is planned no more, or ``gone`` and
+no plan where this host has no part in such storage any more. What is to be is kept in
+/var/lib/rackwright/nvmeof-host.json, mode 0600, with the names of all that is ours on this host.
 With ``--proof`` it asks the targets' discovery, and prints ``good`` or what is wrong.
 With ``--keep`` it is a daemon that goes on trying every path that is missing, for udev's own connecting
 has no second try: a target may boot after its hosts, and may be away for longer than the loss time-out.
@@ -33,6 +34,8 @@ from on_host import Difference, Plan, Refused, must, read, run, signature, told,
 
 BY_ID = Path("/dev/disk/by-id")
 KEPT = Path("/var/lib/rackwright/nvmeof-host.json")
+UNIT = "rackwright-nvmeof-host.service"
+RULES = Path("/etc/udev/rules.d/72-rackwright-nvmeof.rules")
 TRY_EVERY_S = 5.0
 CONNECT_WITHIN_S = 60.0
 """A converge waits so long for its paths, and for the devices behind them."""
@@ -236,6 +239,8 @@ def keys_of(plan: Plan, secret: Plan) -> Plan:
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
+    if asked.get("gone"):
+        return be_gone(check=asked["check"])
     plan, note, check = asked["plan"], kept(), asked["check"]
     secret, ours = keys_of(plan, asked.get("secret") or {}), set(note["ours"])
     wanted = {"plan": plan, "secret": secret, "ours": sorted(named(plan))}
@@ -270,6 +275,16 @@ def let_go(left: Left, note: Plan, *, check: bool) -> Plan:
         on_host.keep(KEPT, note)
         leave(left)
     return told(found)
+
+
+def be_gone(*, check: bool) -> Plan:
+    """A host that has no part in such storage any more: all that is ours goes, the note last."""
+    note, files = kept(), (RULES, mounts.UNITS / UNIT, KEPT)
+    left, found = left_over(NOTHING["plan"], {}, set(note["ours"])), on_host.gone(*files)
+    answer = let_go(left, {**NOTHING, "ours": note["ours"]}, check=check)
+    if found and not check:
+        on_host.forget(UNIT, *files)
+    return {name: answer[name] + told(found)[name] for name in answer}
 
 
 def stay() -> None:

@@ -2,9 +2,10 @@
 """The kernel's NVMe target as the plan has it: configfs in, what differs out; --restore brings it back.
 
 With ``--apply`` it reads one JSON object: ``plan`` (rackwright's NvmeTarget), ``secret`` (NQN of a host to
-its DH-CHAP keys) and ``check``. All devices are looked at before anything is changed: one that is not there,
-or that holds something nobody spoke of, and nothing is. What was brought about is kept in
-/var/lib/rackwright/nvmet.json, mode 0600, from which a unit restores it before hosts need it.
+its DH-CHAP keys) and ``check``, or ``gone`` and no plan where this host serves nothing any more. All devices
+are looked at before anything is changed: one that is not there, or that holds something nobody spoke of, and
+nothing is. What was brought about is kept in /var/lib/rackwright/nvmet.json, mode 0600, from which a unit
+restores it before hosts need it.
 
 ``attr_allow_any_host`` is always 0: there is no way to ask for anything else.
 """
@@ -21,6 +22,7 @@ from served_devices import look
 
 CONFIGFS = Path("/sys/kernel/config/nvmet")
 KEPT = Path("/var/lib/rackwright/nvmet.json")
+UNIT = Path("/etc/systemd/system/rackwright-nvmet.service")
 MODULES = {"tcp": "nvmet-tcp", "rdma": "nvmet-rdma"}
 RESTORE_WITHIN_S = 180.0
 """For addresses, devices and RDMA links that come later than this unit."""
@@ -303,6 +305,8 @@ def both(new: Plan, old: Plan) -> Plan:
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
+    if asked.get("gone"):
+        return be_gone(check=asked["check"])
     plan, before = asked["plan"], on_host.kept(KEPT, NOTHING)
     secret, ours = keys_of(plan, asked.get("secret") or {}), ours_of(before)
     spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
@@ -321,6 +325,15 @@ def apply(asked: Plan) -> Plan:
         if not target.check:
             on_host.keep(KEPT, wanted)
     return told(target.differences, strangers(plan, ours))
+
+
+def be_gone(*, check: bool) -> Plan:
+    """A host that serves nothing any more: all that is ours goes, the note last."""
+    found = on_host.gone(UNIT, KEPT)
+    answer = apply({"plan": NOTHING["plan"], "check": check})
+    if found and not check:
+        on_host.forget(UNIT.name, UNIT, KEPT)
+    return {name: answer[name] + told(found)[name] for name in answer}
 
 
 def restore() -> None:

@@ -131,6 +131,22 @@ def keep(path: Path, note: Plan) -> None:
     new.replace(path)
 
 
+# --- what is on a host that has no part any more
+
+
+def gone(*files: Path) -> list[Difference]:
+    """Files of ours that are still there."""
+    return [Difference("file", str(path), "absent", "there") for path in files if path.exists()]
+
+
+def forget(unit: str, *files: Path) -> None:
+    """Stop a unit of ours, and take files away, the note among them last: by it we know of the rest."""
+    run("systemctl", "disable", "--now", "--quiet", unit)
+    for path in files:
+        path.unlink(missing_ok=True)
+    must("systemctl", "daemon-reload")
+
+
 # --- the answer
 
 

@@ -233,14 +233,14 @@ def test_a_node_that_has_no_scratch_any_more_wipes_and_mounts_nothing_and_keeps_
     applied(scratch, plan)
     scratch.PLAN.write_text(json.dumps(plan))
     scratch.EPILOG.touch()
-    told = scratch.apply({"check": True, "leave": True})["changes"]
+    told = scratch.apply({"check": True, "gone": True})["changes"]
     assert [one.split(":")[0].rpartition("/")[2] for one in told] == ["cache.mount", "epilog", "plan", "note"]
     assert scratch.EPILOG.exists()
-    assert scratch.apply({"check": False, "leave": True})["changes"] == told
+    assert scratch.apply({"check": False, "gone": True})["changes"] == told
     assert not any(path.exists() for path in (scratch.EPILOG, scratch.PLAN, scratch.NOTE))
     assert scratch.mounts.source(plan["mount"]) == ""
     assert (host.folder / "lvm" / "vg").exists()
-    assert scratch.apply({"check": False, "leave": True})["changes"] == []
+    assert scratch.apply({"check": False, "gone": True})["changes"] == []
     applied(scratch, plan)
     assert scratch.mounts.source(plan["mount"]) == scratch.DEVICE, "what was on it is there again"
     assert len([call for call in host.calls if call.startswith("mkfs")]) == 1

@@ -323,3 +323,25 @@ def test_who_uses_a_mount_is_told_by_number_and_name(
     assert program.mounts.users(str(tmp_path / "none")) == []
     monkeypatch.setattr(program.mounts, "users", lambda _: [f"{number} (sh)" for number in range(1, 8)])
     assert program.mounts.in_use("/fast") == "1 (sh), 2 (sh), 3 (sh), 4 (sh), 5 (sh) and 2 more"
+
+
+def test_a_host_that_has_no_part_any_more_keeps_nothing_of_it(
+    program: ModuleType, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "RULES", tmp_path / "rules")
+    applied(program, plan("a"))
+    files = [program.RULES, program.mounts.UNITS / program.UNIT]
+    for file in files:
+        file.touch()
+    told = program.apply({"gone": True, "check": True})["changes"]
+    assert told[:2] == ["fast.mount: there -> absent", "a by 10.0.0.1: live -> no path"]
+    assert program.KEPT.exists()
+    before = len(host.calls)
+    assert program.apply({"gone": True, "check": False})["changes"] == told
+    assert did(host, before) == [
+        "systemctl disable --now --quiet fast.mount",
+        "nvme disconnect --device nvme0",
+        "systemctl disable --now --quiet rackwright-nvmeof-host.service",
+    ]
+    assert not [file for file in (*files, program.KEPT) if file.exists()]
+    assert program.apply({"gone": True, "check": False})["changes"] == []

@@ -266,3 +266,22 @@ def test_a_port_that_somebody_else_made_is_told_and_left(
     assert [(one["subject"], one["observed"]) for one in answer["drift"]] == [
         ("port 10.9.9.9", "there, made by hand")
     ]
+
+
+def test_a_host_that_serves_nothing_any_more_keeps_nothing_of_it(
+    nvmet: ModuleType, configfs: Configfs, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvmet, "UNIT", tmp_path / "rackwright-nvmet.service")
+    host.program("systemctl", "")
+    blank = configfs.tree()
+    settled(nvmet, plan(tmp_path, {"a": ["one"]}))
+    nvmet.UNIT.touch()
+    told = nvmet.apply({"gone": True, "check": True})
+    assert f"{nvmet.KEPT}: there -> absent" in told["changes"]
+    assert {one["subject"] for one in told["drift"]} >= {"a", "port 10.0.0.1", str(nvmet.UNIT)}
+    assert nvmet.KEPT.exists()
+    nvmet.apply({"gone": True, "check": False})
+    assert configfs.tree() == blank
+    assert not nvmet.KEPT.exists()
+    assert not nvmet.UNIT.exists()
+    assert "systemctl disable --now --quiet rackwright-nvmet.service" in host.calls
