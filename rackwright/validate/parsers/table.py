@@ -71,7 +71,7 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.NCCL_LOG: nccl_log.parse,
 }
 
-VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1)}
+VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1), Tool.NVBANDWIDTH: 2}
 """Raised where a parser reads something else out of an output than it did; measurements name it."""
 
 
