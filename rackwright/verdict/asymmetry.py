@@ -114,8 +114,4 @@ def _by_rail(evidence: Evidence) -> dict[tuple[str, int], dict[str, _Ways]]:
 
 
 def _name(evidence: Evidence, node: str, fabric: str, rail: int) -> str:
-    return next(
-        port_name(port)
-        for port in evidence.rails
-        if (port.node, port.fabric, port.rail) == (node, fabric, rail)
-    )
+    return port_name(evidence.ports[node, fabric, rail])

@@ -12,7 +12,7 @@ from rackwright.verdict.matching import Bounds
 from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from rackwright.validate.expectations import Expectation, Expectations
     from rackwright.validate.model import Artefact, Measurement, Measurements, Rail, Run, Step
@@ -42,15 +42,25 @@ class Evidence:
     @cached_property
     def rails(self) -> tuple[Rail, ...]:
         """Rail ports of these slots."""
-        return tuple(rail for rail in self.run.rails if rail.node in self._judged)
+        return tuple(rail for rail in self.run.rails if rail.node in self.judged)
 
     @cached_property
-    def _judged(self) -> frozenset[str]:
+    def judged(self) -> frozenset[str]:
+        """The same slots as `nodes`."""
         return frozenset(self.nodes)
 
     @cached_property
-    def _ports(self) -> Mapping[tuple[str | None, str | None, int | None], Rail]:
+    def ports(self) -> Mapping[tuple[str | None, str | None, int | None], Rail]:
+        """Node, fabric and rail → its port."""
         return {(port.node, port.fabric, port.rail): port for port in self.rails}
+
+    @cached_property
+    def ports_of(self) -> Mapping[str, tuple[Rail, ...]]:
+        """Slot → its ports, where it is judged by measurements."""
+        found: dict[str, list[Rail]] = {}
+        for port in self.rails:
+            found.setdefault(port.node, []).append(port)
+        return {node: tuple(ports) for node, ports in found.items()}
 
     @cached_property
     def sites(self) -> tuple[str, ...]:
@@ -120,20 +130,33 @@ class Evidence:
 
     def open_steps(self, check: str) -> list[Step]:
         """Steps of a check that brought nothing, and that no later step made up for."""
-        steps = self.of_check(check)
-        return [
-            step
-            for number, step in enumerate(steps)
-            if step.name in self.problems and not self._made_up_for(step, steps[number + 1 :])
-        ]
+        return self._open.get(check, [])
 
-    def _made_up_for(self, step: Step, later: Iterable[Step]) -> bool:
+    @cached_property
+    def _open(self) -> Mapping[str, list[Step]]:
+        """Check → such steps of it."""
+        found: dict[str, list[Step]] = {}
+        for number, step in enumerate(self.run.steps):
+            if step.name in self.problems and not self._made_up_for(number, step):
+                found.setdefault(step.check, []).append(step)
+        return found
+
+    def _made_up_for(self, number: int, step: Step) -> bool:
         """Whether those of its nodes that are still judged were measured again, in the same way."""
-        judged = set(step.nodes) & self._judged
-        return any(
-            other.name not in self.problems and judged <= set(other.nodes) and _aspect(other) == _aspect(step)
-            for other in later
-        )
+        judged = set(step.nodes) & self.judged
+        way = (step.check, *_aspect(step))
+        later = self._good.get((min(judged, default=""), *way), ())
+        return any(place > number and judged <= set(other.nodes) for place, other in later)
+
+    @cached_property
+    def _good(self) -> Mapping[tuple[object, ...], list[tuple[int, Step]]]:
+        """Node, or nobody in particular, and in which way it was measured → steps that brought something."""
+        found: dict[tuple[object, ...], list[tuple[int, Step]]] = {}
+        for number, step in enumerate(self.run.steps):
+            if step.name not in self.problems:
+                for node in {"", *step.nodes}:
+                    found.setdefault((node, step.check, *_aspect(step)), []).append((number, step))
+        return found
 
     def subjects(self, kind: Kind) -> tuple[Who, ...]:
         """All subjects of a kind that are judged by measurements."""
@@ -147,7 +170,7 @@ class Evidence:
 
     def subjects_of(self, step: Step, kind: Kind) -> tuple[Who, ...]:
         """Subjects of a kind that a step was about."""
-        nodes = set(step.nodes) & self._judged
+        nodes = set(step.nodes) & self.judged
         fabric, rail = step.context.fabric, step.context.rail
         names = {
             Kind.SITE: sorted({self.site_of[node] for node in nodes}),
@@ -155,8 +178,9 @@ class Evidence:
             Kind.NODE: sorted(nodes),
             Kind.RAIL: [
                 port_name(port)
-                for port in self.rails
-                if port.node in nodes and fabric in (None, port.fabric) and rail in (None, port.rail)
+                for node in dict.fromkeys(step.nodes)
+                for port in self.ports_of.get(node, ())
+                if fabric in (None, port.fabric) and rail in (None, port.rail)
             ],
         }
         return tuple(Who(kind, name) for name in names[kind])
@@ -164,11 +188,11 @@ class Evidence:
     def about(self, measurement: Measurement, kind: Kind) -> tuple[Who, ...]:
         """Subjects of a kind that a value is about; none where they are not judged."""
         context = measurement.context
-        port = self._ports.get((context.node, context.fabric, context.rail))
+        port = self.ports.get((context.node, context.fabric, context.rail))
         names = {
-            Kind.SITE: sorted({self.site_of[node] for node in context.nodes if node in self._judged}),
+            Kind.SITE: sorted({self.site_of[node] for node in context.nodes if node in self.judged}),
             Kind.LINK: [context.link] if context.link in self.run.links else [],
-            Kind.NODE: [context.node] if context.node and context.node in self._judged else [],
+            Kind.NODE: [context.node] if context.node and context.node in self.judged else [],
             Kind.RAIL: [port_name(port)] if port else [],
         }
         return tuple(Who(kind, name) for name in names[kind])

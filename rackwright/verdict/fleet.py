@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
+from rackwright.verdict.evidence import port_name
 from rackwright.verdict.judgement import Judgement, Who, judged
 from rackwright.verdict.matching import amount, within
 from rackwright.verdict.model import Kind, Value
@@ -103,7 +105,7 @@ def _comparable(evidence: Evidence, check: str, name: str) -> list[dict[str, Mea
     groups: dict[str, dict[str, Measurement]] = {}
     for one in evidence.select(check, name):
         node = one.context.node
-        if node in evidence.nodes and node is not None:
+        if node is not None and node in evidence.judged:
             fixed = {key: value for key, value in one.context.parameters.items() if key != "iterations"}
             alike = f"{evidence.bounds.platform(one)} {one.context.pattern} {sorted(fixed.items())}"
             groups.setdefault(alike, {})[node] = one
@@ -135,14 +137,16 @@ class _Fleet:
     def _is_common(self) -> bool:
         known = [bound for one in self.values.values() if (bound := self.evidence.bound(one)) is not None]
         least = [bound.at_least for bound in known if bound.at_least is not None]
-        return len(self.values) >= FEWEST and bool(least) and self._median() < min(least)
+        return len(self.values) >= FEWEST and bool(least) and self.median < min(least)
 
-    def _median(self) -> float:
+    @cached_property
+    def median(self) -> float:
+        """Of all of them."""
         return median(map(amount, self.values.values()))
 
     def _common(self) -> Iterator[Judgement]:
         found = list(self.values.values())
-        shown = min(found, key=lambda one: abs(amount(one) - self._median()))
+        shown = min(found, key=lambda one: abs(amount(one) - self.median))
         bound = self.evidence.bound(shown)
         cause = f"the median {self.name} of {len(found)} nodes is below the figure: it is common to all"
         for site in sorted({self.evidence.site_of[node] for node in self.values}):
@@ -164,7 +168,7 @@ class _Fleet:
             return
         far = outliers({node: amount(one) for node, one in self.values.items()})
         for node, one in self.values.items():
-            middle = f"the median {self._median():g} {one.unit} of {len(self.values)} nodes"
+            middle = f"the median {self.median:g} {one.unit} of {len(self.values)} nodes"
             value = Value.FAIL if node in far else Value.PASS
             cause = (
                 f"{self.name} is far below the fleet" if node in far else f"{self.name} is that of the fleet"
@@ -193,11 +197,12 @@ class BestOnNode:
             return
         ports = _port_medians(evidence)
         for node in evidence.nodes:
-            mine = {who: value for who, value in ports.items() if who.name.startswith(f"{node}/")}
+            names = (Who(Kind.RAIL, port_name(port)) for port in evidence.ports_of.get(node, ()))
+            mine = {who: ports[who] for who in names if who in ports}
             far = below_best({who.name: value for who, (value, _) in mine.items()})
+            best = max((value for value, _ in mine.values()), default=0.0)
             for who, (value, shown) in mine.items():
                 verdict = Value.FAIL if who.name in far else Value.PASS
-                best = max(value for value, _ in mine.values())
                 cause = f"{value:g} where the best rail of the node has {best:g}"
                 yield judged(who, self.name, verdict, cause, [shown], shown=shown)
 

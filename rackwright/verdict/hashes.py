@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
-from rackwright.verdict.judgement import Judgement, Who, judged
+from rackwright.verdict.judgement import MOST_EVIDENCE, Judgement, Who, judged
 from rackwright.verdict.model import Kind, Value
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class ResultHash:
         """Each node against those that computed the same."""
         groups: dict[str, list[Measurement]] = {}
         for measurement in evidence.select(self.check, "result_hash"):
-            if measurement.context.node in evidence.nodes:
+            if measurement.context.node in evidence.judged:
                 groups.setdefault(_same_work(measurement.context), []).append(measurement)
         for group in groups.values():
             yield from _group(group, alone_asked=len(evidence.asked) == 1)
@@ -46,7 +46,7 @@ def _group(group: list[Measurement], *, alone_asked: bool) -> Iterator[Judgement
     for measurement in group:
         value, cause = _verdict(measurement, common, count, len(group), alone_asked=alone_asked)
         subject = Who(Kind.NODE, measurement.context.node or "")
-        found = judged(subject, ResultHash.name, value, cause, group, shown=measurement)
+        found = judged(subject, ResultHash.name, value, cause, group[:MOST_EVIDENCE], shown=measurement)
         update = {
             "expected": common if count * 2 > len(group) else "the same on all nodes",
             "provenance": "measured: the result of most nodes",

@@ -140,8 +140,10 @@ def _verdict(folder: Path, run: Run) -> _Said:
     """What was last judged of a run.
 
     Raises:
-        UsageError: nothing, or a file that is none of this run.
+        UsageError: nothing, or a file that is none of this run; the run has not come to its end.
     """
+    if run.finished is None:
+        raise UsageError("the run has not come to its end", code="RUN001", where=str(folder / evidence.RUN))
     path = folder / "verdict.json"
     expected = "the verdict that `rackwright judge` wrote"
     text = documents.text_of(path, "RUN001", expected)

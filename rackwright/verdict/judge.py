@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rackwright.validate.expectations import Expectations
     from rackwright.validate.history import History
-    from rackwright.validate.model import Measurement, Measurements, Run
+    from rackwright.validate.model import Artefact, Measurement, Measurements, Run
     from rackwright.verdict.criteria import Criterion
 
 
@@ -96,6 +96,13 @@ def _by(criterion: Criterion, evidence: Evidence) -> Iterator[Judgement]:
 def _absent(evidence: Evidence) -> Iterator[Judgement]:
     """Slots that were asked for and that nobody could, or would, measure."""
     run = evidence.run
+    outputs: dict[str, list[Artefact]] = {}
+    for step in run.steps:
+        for node in step.lost:
+            outputs.setdefault(node, []).extend(output_of(step))
+    ports: dict[str, list[str]] = {}
+    for port in run.rails:
+        ports.setdefault(port.node, []).append(port_name(port))
     reasons = (
         ("held", Value.NOT_RUN, run.held),
         ("missing", Value.NOT_RUN, run.missing),
@@ -103,10 +110,9 @@ def _absent(evidence: Evidence) -> Iterator[Judgement]:
     )
     for criterion, value, slots in reasons:
         for node in (node for node in evidence.asked if node in slots):
-            output = [one for step in run.steps if node in step.lost for one in output_of(step)]
-            yield unmeasured(Who(Kind.NODE, node), criterion, slots[node], output, value=value)
-            for port in (port for port in run.rails if port.node == node):
-                who = Who(Kind.RAIL, port_name(port))
+            yield unmeasured(Who(Kind.NODE, node), criterion, slots[node], outputs.get(node, ()), value=value)
+            for name in ports.get(node, ()):
+                who = Who(Kind.RAIL, name)
                 yield unmeasured(who, criterion, f"its node: {slots[node]}", value=value, explained_by=node)
 
 
@@ -120,12 +126,11 @@ def _unfinished(evidence: Evidence) -> Iterator[Judgement]:
 def _faulty(evidence: Evidence, found: list[Judgement]) -> dict[tuple[str, int], tuple[str, ...]]:
     """(fabric, rail) → its ports that failed."""
     bad = {one.subject for one in found if one.reason.value is Value.FAIL}
-    rails: dict[tuple[str, int], tuple[str, ...]] = {}
+    rails: dict[tuple[str, int], list[str]] = {}
     for port in evidence.rails:
         if Who(Kind.RAIL, port_name(port)) in bad:
-            key = port.fabric, port.rail
-            rails[key] = (*rails.get(key, ()), port_name(port))
-    return rails
+            rails.setdefault((port.fabric, port.rail), []).append(port_name(port))
+    return {place: tuple(names) for place, names in rails.items()}
 
 
 def _without(history: History | None) -> dict[str, str]:

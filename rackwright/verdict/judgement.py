@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright.verdict.model import Kind, Reason, Value
@@ -104,6 +105,8 @@ def bound_text(expectation: Expectation) -> str:
 def artefacts(first: Iterable[Measurement], rest: Iterable[Measurement]) -> tuple[Artefact, ...]:
     """Files that hold these values, each once, the deciding one first."""
     found: dict[str, Artefact] = {}
-    for measurement in (*first, *rest):
+    for measurement in chain(first, rest):
         found.setdefault(measurement.artefact.path, measurement.artefact)
-    return tuple(found.values())[:MOST_EVIDENCE]
+        if len(found) == MOST_EVIDENCE:
+            break
+    return tuple(found.values())

@@ -27,6 +27,10 @@ class Pair:
         """Both."""
         return frozenset((self.a, self.b))
 
+    def key(self) -> tuple[str, str]:
+        """By which pairs are sorted."""
+        return self.a, self.b
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -51,4 +55,4 @@ def locate(good: Iterable[Pair], bad: Iterable[Pair]) -> Located:
     certified = frozenset().union(*(one.ends for one in good))
     blamed = frozenset(end for one in slow for end in one.ends - certified if one.ends - {end} <= certified)
     suspects = [one for one in slow if not one.ends & blamed]
-    return Located(blamed, tuple(sorted(suspects, key=lambda one: (one.a, one.b))), certified)
+    return Located(blamed, tuple(sorted(suspects, key=Pair.key)), certified)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
@@ -49,11 +50,11 @@ class _OneRail:
 
     def judge(self) -> Iterator[Judgement]:
         """Each port, and the site where no port could be singled out."""
-        unjudged = [one for found in self.measured.values() for one in found if not self.evidence.bound(one)]
-        if unjudged:
+        if not all(self.evidence.bound(one) for found in self.measured.values() for one in found):
             cause = "there is no figure that bandwidth could be held against"
             for node in self.ports:
-                yield judged(self._who(node), PairBandwidth.name, Value.NOT_RUN, cause, unjudged)
+                values = [one for found in self._of_node(node).values() for one in found]
+                yield judged(self._who(node), PairBandwidth.name, Value.NOT_RUN, cause, values)
             return
         for node in self.ports:
             yield self._port(node)
@@ -71,10 +72,24 @@ class _OneRail:
         found: dict[Pair, list[Measurement]] = {}
         for one in self.evidence.select(Check.PAIRS, "bandwidth"):
             context = one.context
-            ends = {context.node, context.peer}
-            if (context.fabric, context.rail) == (self.fabric, self.rail) and ends <= set(self.ports):
+            here = (context.fabric, context.rail) == (self.fabric, self.rail)
+            if here and context.node in self.ports and context.peer in self.ports:
                 found.setdefault(pair(context.node or "", context.peer or ""), []).append(one)
         return found
+
+    @cached_property
+    def _partners(self) -> Mapping[str, list[Pair]]:
+        """Node → pairs of it that were measured, tried, or are lacking."""
+        found: dict[str, list[Pair]] = {}
+        for ends in dict.fromkeys((*self.measured, *self.open_steps, *sorted(self.missing, key=str))):
+            for node in ends.ends:
+                found.setdefault(node, []).append(ends)
+        return found
+
+    def _of_node(self, node: str) -> Mapping[Pair, list[Measurement]]:
+        """Values of each pair of a node."""
+        mine = self._partners.get(node, ())
+        return {ends: self.measured[ends] for ends in mine if ends in self.measured}
 
     @cached_property
     def open_steps(self) -> Mapping[Pair, Step]:
@@ -84,7 +99,7 @@ class _OneRail:
             for step in self.evidence.open_steps(Check.PAIRS)
             if (step.context.fabric, step.context.rail) == (self.fabric, self.rail)
             and len(set(step.nodes)) == len(step.nodes) == len(Pair.__dataclass_fields__)
-            and set(step.nodes) <= set(self.ports)
+            and all(node in self.ports for node in step.nodes)
         }
 
     @cached_property
@@ -123,6 +138,11 @@ class _OneRail:
         return locate(*({ends for ends in some if not ends.ends & self.dark} for some in (good, self.bad)))
 
     @cached_property
+    def suspects(self) -> frozenset[Pair]:
+        """Bad pairs of which it is open which end it is."""
+        return frozenset(self.located.suspects)
+
+    @cached_property
     def faulty(self) -> frozenset[str]:
         """Ports that are bad for sure."""
         return self.dark | self.located.blamed
@@ -130,24 +150,23 @@ class _OneRail:
     @cached_property
     def missing(self) -> frozenset[Pair]:
         """Pairs that should have been measured, between ports that are not known to be bad."""
-        nodes = sorted(self.ports)
-        wanted = {pair(a, b) for number, a in enumerate(nodes) for b in nodes[number + 1 :]}
-        if len(nodes) > ALL_PAIRS:
-            wanted = {*self.open_steps, *self.measured}
+        wanted = {*self.open_steps, *self.measured}
+        if len(self.ports) <= ALL_PAIRS:
+            wanted = {pair(*ends) for ends in combinations(self.ports, 2)}
         lacking = wanted - self.whole - self.bad
         return frozenset(one for one in lacking if not one.ends & self.faulty)
 
     def _port(self, node: str) -> Judgement:
-        mine = {ends: found for ends, found in self.measured.items() if node in ends.ends}
-        values = [one for found in mine.values() for one in found]
+        values = [one for found in self._of_node(node).values() for one in found]
+        mine = self._partners.get(node, ())
         if node in self.faulty:
             return self._faulty(node, values)
-        suspect = next((ends for ends in self.located.suspects if node in ends.ends), None)
+        suspect = min((ends for ends in mine if ends in self.suspects), key=Pair.key, default=None)
         if suspect is not None:
             other = next(iter(suspect.ends - {node}))
             cause = f"slow or cut to {self._port_of(other)}, and it is open which of the two it is"
             return judged(self._who(node), PairBandwidth.name, Value.NOT_RUN, cause, values)
-        lacking = next((ends for ends in sorted(self.missing, key=str) if node in ends.ends), None)
+        lacking = min((ends for ends in mine if ends in self.missing), key=Pair.key, default=None)
         if lacking is not None:
             return self._lacking(node, lacking)
         return self._good_or_alone(node, values)
@@ -158,7 +177,8 @@ class _OneRail:
         if node in self.dark or not below:
             cause = f"{interface} reaches none of its partners"
             cause += ", for it has no carrier" if node in self.dark else ", and these reach each other"
-            steps = [step for ends, step in self.open_steps.items() if node in ends.ends]
+            mine = self._partners.get(node, ())
+            steps = [self.open_steps[ends] for ends in mine if ends in self.open_steps]
             found = unmeasured(
                 who,
                 PairBandwidth.name,
@@ -170,7 +190,7 @@ class _OneRail:
             update = {"measured": "no connection", "expected": "a connection"}
             return Judgement(who, found.reason.model_copy(update=update), tuple(values))
         shown = below[0]
-        partners = {end for ends in self.bad if node in ends.ends for end in ends.ends - {node}}
+        partners = [ends for ends in self._partners[node] if ends in self.bad]
         cause = f"{interface} is slow to {_all(len(partners))}, and these are not slow to each other"
         bound = self.evidence.bound(shown)
         return judged(who, PairBandwidth.name, Value.FAIL, cause, values, shown=shown, expectation=bound)
@@ -185,7 +205,7 @@ class _OneRail:
 
     def _good_or_alone(self, node: str, values: list[Measurement]) -> Judgement:
         who = self._who(node)
-        good = [ends for ends in self.whole - self.bad if node in ends.ends]
+        good = [ends for ends in self._of_node(node) if ends in self.whole and ends not in self.bad]
         fewest = 1 if len(self.ports) <= ALL_PAIRS else FEWEST_PARTNERS
         if len(good) < fewest:
             fault = min(self.faulty, default="")

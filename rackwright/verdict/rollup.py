@@ -105,7 +105,8 @@ def _member_reason(value: Value, having: list[Subject], racks: Mapping[str, tupl
 
 def _whole_racks(names: Sequence[str], racks: Mapping[str, tuple[str, ...]]) -> str:
     """Racks of which all nodes are among these, where not all racks are: what they share may be at fault."""
-    whole = [rack for rack, nodes in racks.items() if len(nodes) > 1 and set(nodes) <= set(names)]
+    among = set(names)
+    whole = [rack for rack, nodes in racks.items() if len(nodes) > 1 and among.issuperset(nodes)]
     if not whole or len(whole) == len(racks):
         return ""
     named = f"rack {whole[0]}" if len(whole) == 1 else f"racks {', '.join(whole)}"

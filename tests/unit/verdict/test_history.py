@@ -170,6 +170,18 @@ def test_runs_that_say_nothing_are_named_and_not_counted(there: Path) -> None:
     assert earlier(there, "another", NOW, MACHINES).runs == ()
 
 
+def test_a_run_that_was_cut_off_counts_neither_way_though_it_was_judged(there: Path) -> None:
+    """Half a run neither acquits a node nor, where it goes on, is the last word on it."""
+    for days, world in ((2, ILL), (1, WELL)):
+        folder = write(there, world, days)
+        runs.save(folder, runs.load(folder).model_copy(update={"finished": None}))
+        folders.judge_folder(folder)
+    found = told(there)
+    assert (found.runs, found.nodes) == ((), {})
+    assert all("has not come to its end" in why for why in found.unread.values())
+    assert len(found.unread) == 2
+
+
 def test_its_own_word_is_no_fault(there: Path) -> None:
     """Else who was told of once would fail for ever."""
     history(there, ILL, WELL, ILL, WELL, ILL)
