@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -345,3 +346,57 @@ def test_a_host_that_has_no_part_any_more_keeps_nothing_of_it(
     ]
     assert not [file for file in (*files, program.KEPT) if file.exists()]
     assert program.apply({"gone": True, "check": False})["changes"] == []
+
+
+class Cut(Exception):
+    """The run ends here, as a run does whose connection is lost."""
+
+
+def cut_after(program: ModuleType, monkeypatch: pytest.MonkeyPatch, plan: Values, steps: int) -> bool:
+    """Apply a plan, its first half first, until so much has been changed; whether it was cut off."""
+    left, real, real_connect = [steps], subprocess.run, paths_of(program).connect
+
+    def count() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Cut
+
+    def run(words: Any, **more: Any) -> Any:  # noqa: ANN401 (as subprocess has it)
+        if words[0] in ("nvme", "mkfs.ext4") or words[:2] in (
+            ("systemctl", "enable"),
+            ("systemctl", "disable"),
+        ):
+            count()
+        return real(words, **more)
+
+    def connect(text: str) -> str:
+        count()
+        return str(real_connect(text))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", run)
+        patch.setattr(paths_of(program), "connect", connect)
+        try:
+            applied(program, plan, leave=True)
+            applied(program, plan)
+        except Cut:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("steps", range(5))
+def test_a_run_that_was_cut_off_at_any_step_is_gone_on_with_and_leaves_nothing_unknown(
+    program: ModuleType, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    wanted = plan("b", mounts=[{**MOUNT, "uuid": "3-4"}])
+    applied(program, plan("a"))
+    assert cut_after(program, monkeypatch, wanted, steps) == (steps < 4), "down, off, on, up"
+    if steps % 2 == 0:
+        applied(program, wanted)
+        assert applied(program, wanted)["changes"] == []
+        assert [path.nqn for path in program.connected()] == ["b"]
+        assert program.mounts.source("/fast") == str(program.device("3-4"))
+    applied(program, EMPTY)
+    assert program.connected() == {}
+    assert program.mounts.source("/fast") == ""
+    assert list(program.mounts.UNITS.iterdir()) == []
