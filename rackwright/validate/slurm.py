@@ -77,8 +77,6 @@ class Job(_Part):
     job_state: tuple[str, ...]
     user_name: str = ""
     nodes: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
-    state_reason: str = ""
-    name: str = ""
 
 
 class _Nodes(_Part):

@@ -81,11 +81,6 @@ class Flow:
         if before:
             yield before
 
-    def lines(self) -> Iterator[str]:
-        """Line by line, without the seal."""
-        for block in self.blocks():
-            yield from block.splitlines()
-
     def reading(self) -> Reading:
         """Whether it was sealed, once it was gone through."""
         return Reading(name="sealed", value=self.sealed, unit=Unit.YES_NO)

@@ -32,7 +32,7 @@ def _in_parts(text: str, size: int) -> Iterator[str]:
 
 def _lines(text: str, size: int) -> tuple[list[str], bool]:
     flow = Flow(_in_parts(text, size))
-    return list(flow.lines()), flow.sealed
+    return [line for block in flow.blocks() for line in block.splitlines()], flow.sealed
 
 
 @given(lines=LINES, size=st.integers(1, 40), sealed=st.booleans())
