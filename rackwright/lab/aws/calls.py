@@ -106,12 +106,41 @@ ANSWERED: dict[str, frozenset[str]] = {
 }
 """Service → calls."""
 
+DRY_RUN = frozenset(
+    {
+        "RunInstances",
+        "TerminateInstances",
+        "CreatePlacementGroup",
+        "DeletePlacementGroup",
+        "CreateCapacityReservation",
+        "CancelCapacityReservation",
+        "CreateTags",
+        "DeleteTags",
+        "CreateSecurityGroup",
+        "DeleteSecurityGroup",
+        "AuthorizeSecurityGroupIngress",
+        "AuthorizeSecurityGroupEgress",
+        "RevokeSecurityGroupIngress",
+        "RevokeSecurityGroupEgress",
+        "CreateLaunchTemplate",
+        "CreateLaunchTemplateVersion",
+        "ModifyLaunchTemplate",
+        "DeleteLaunchTemplate",
+    }
+)
+"""Calls that change something and stop short of it where DryRun is asked; moto does the others."""
+
 _READING = ("Describe", "Get", "List")
 
 
 def answered(service: str, call: str) -> bool:
     """Whether the emulator answers it."""
     return call in ANSWERED.get(service, frozenset())
+
+
+def dry_runs(call: str) -> bool:
+    """Whether a call with DryRun changes nothing."""
+    return call in DRY_RUN or not changes(call)
 
 
 def changes(call: str) -> bool:

@@ -22,7 +22,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from werkzeug.wrappers import Response
 
 from rackwright.lab.aws import refusals
-from rackwright.lab.aws.calls import answered, changes
+from rackwright.lab.aws.calls import answered, changes, dry_runs
 from rackwright.lab.aws.config import GREETING
 from rackwright.lab.aws.emulation import WorldSilent
 
@@ -118,6 +118,8 @@ class Gate:
                 return refusals.throttled(asked.service)
             if not answered(asked.service, asked.name):
                 return refusals.unsupported(asked.service, asked.name)
+            if asked.dry and not dry_runs(asked.name):
+                return refusals.unsupported(asked.service, f"{asked.name} with DryRun")
             return self._answer(environ, asked)
 
     def _answer(self, environ: dict[str, Any], asked: _Asked) -> Response:

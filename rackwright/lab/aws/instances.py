@@ -110,8 +110,10 @@ class LabInstance(stock.Instance):
 
     def _address(self, subnet: Any, asked: dict[str, Any]) -> str:  # noqa: ANN401 (a moto subnet)
         address = asked.get("PrivateIpAddress")
-        if address is None:
+        given_back = sorted(subnet._unused_ips, key=ip_address)  # noqa: SLF001 (moto's, a set: no order)
+        if address is None and not given_back:
             return str(subnet.get_available_subnet_ip(instance=self))
+        address = address or given_back[0]
         subnet.request_ip(address, instance=self)
         return str(address)
 

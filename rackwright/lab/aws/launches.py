@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from moto.core.responses import ActionResult
 from moto.core.types import Base64EncodedString
-from moto.ec2.exceptions import EC2ClientError, InvalidInstanceIdError
+from moto.ec2.exceptions import EC2ClientError, InvalidInstanceIdError, OperationNotPermitted4
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import parse_user_data
 from moto.iam.models import iam_backends
@@ -132,9 +132,12 @@ class Launches(EC2Response):
                 yield instance
 
     def terminate_instances(self) -> ActionResult:
-        """TerminateInstances: all named must be there, or none goes; again is no error."""
+        """TerminateInstances: all named must be there and may go, or none goes; again is no error."""
         ids = self._get_param("InstanceIds", [])
         instances = self.ec2_backend.get_multi_instances_by_id(ids)
+        for instance in instances:
+            if instance.disable_api_termination:
+                raise OperationNotPermitted4(instance.id)
         self.error_on_dryrun()
         before = {one.id: {"Code": one.state_code, "Name": one.state} for one in instances}
         for instance in instances:

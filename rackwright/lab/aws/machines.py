@@ -59,18 +59,18 @@ class LabdMachines:
         """Have labd take the host away.
 
         Raises:
-            WorldSilent: it does not answer.
+            WorldSilent: it does not answer, or could not.
         """
         try:
             ask(self._labd, Request(Verb.TERMINATE, instance))
-        except LabdSilent as silent:
-            raise WorldSilent(str(silent)) from None
+        except (LabdSilent, EnvironmentUnfit) as error:
+            raise WorldSilent(str(error)) from None
 
     def states(self) -> Mapping[str, str]:
-        """From labd; nothing where it is dead: instances are as they were."""
+        """From labd; nothing where it is dead or cannot tell: instances are as they were."""
         try:
             return {one.instance: one.state for one in ask(self._labd, Request(Verb.INSTANCES)).instances}
-        except LabdSilent:
+        except (LabdSilent, EnvironmentUnfit):
             return {}
 
     def console(self, instance: str) -> str:

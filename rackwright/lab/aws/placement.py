@@ -175,10 +175,12 @@ class Placement(EC2Response):
     def cancel_capacity_reservation(self) -> ActionResult:
         """CancelCapacityReservation: instances in it go on, on demand."""
         name = self._get_param("CapacityReservationId")
-        if reservations(self.ec2_backend).pop(name, None) is None:
+        if name not in reservations(self.ec2_backend):
             raise EC2ClientError(
                 "InvalidCapacityReservationId.NotFound", f"The capacity reservation '{name}' does not exist."
             )
+        self.error_on_dryrun()
+        del reservations(self.ec2_backend)[name]
         return ActionResult({"Return": True})
 
     def _with_free(self, reservation: Params) -> Params:

@@ -249,9 +249,14 @@ def _check_addresses(backend: Any, interfaces: tuple[Params, ...], most: int) ->
 
 
 def require_free_addresses(backend: Any, interfaces: tuple[Params, ...]) -> None:  # noqa: ANN401
-    """Refuse addresses that other interfaces have."""
+    """Refuse addresses that other interfaces have, of this launch too."""
+    seen = set()
     for one in interfaces:
         if one.get("PrivateIpAddress"):
+            place = (one["SubnetId"], one["PrivateIpAddress"])
+            if place in seen:
+                raise EC2ClientError("InvalidIPAddress.InUse", f"Address {place[1]} is in use.")
+            seen.add(place)
             require_free(backend.get_subnet(one["SubnetId"]), one["PrivateIpAddress"])
 
 

@@ -149,10 +149,11 @@ class InstanceProfile(Resource):
         }
 
     def update(self, name: str, before: Props, wanted: Props) -> None:
-        """The role is taken out and the other put in; tags."""
+        """The role is taken out, and the other put in if there is one; tags."""
         if changed(before, wanted, "role"):
             self._empty(name)
-            self.iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=wanted["role"])
+            if wanted.get("role"):
+                self.iam.add_role_to_instance_profile(InstanceProfileName=name, RoleName=wanted["role"])
         gone = [key for key in before.get("tags") or {} if key not in (wanted.get("tags") or {})]
         if gone:
             self.iam.untag_instance_profile(InstanceProfileName=name, TagKeys=gone)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError  # type: ignore[import-untyped]  # (no types of its own)
 
+from rackwright.lab.aws.calls import ANSWERED, DRY_RUN, changes
 from rackwright.lab.aws.emulation import Faults, MachineRefused
+from rackwright.lab.aws.emulator import LabEc2
+from tests.doubles.ec2 import ZONE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.doubles.ec2 import Client, Cloud
     from tests.unit.lab.aws.conftest import Net
 
@@ -20,6 +27,38 @@ def test_a_call_that_is_not_imitated_is_an_unsupported_operation_of_its_name(ec2
     with pytest.raises(ClientError, match="ec2: CreateNatGateway") as refused:
         ec2.create_nat_gateway(SubnetId="subnet-1", ConnectivityType="private")
     assert refused.value.response["Error"]["Code"] == "UnsupportedOperation"
+
+
+def test_a_dry_run_changes_nothing_or_is_refused_by_name(cloud: Cloud, ec2: Client, net: Net) -> None:
+    before = cloud.journal.read_text()
+    asked: dict[str, Callable[[], object]] = {
+        "CreateVpc with DryRun": lambda: ec2.create_vpc(CidrBlock="10.9.0.0/16", DryRun=True),
+        "DeleteSubnet with DryRun": lambda: ec2.delete_subnet(SubnetId=net.subnet, DryRun=True),
+    }
+    for words, call in asked.items():
+        with pytest.raises(ClientError, match=f"UnsupportedOperation.*{words}"):
+            call()
+    reserve = {"InstanceType": "lab1.2rail", "InstancePlatform": "Linux/UNIX", "InstanceCount": 1}
+    made = ec2.create_capacity_reservation(**reserve, AvailabilityZoneId=ZONE)["CapacityReservation"]
+    name = made["CapacityReservationId"]
+    with pytest.raises(ClientError, match="DryRunOperation"):
+        ec2.cancel_capacity_reservation(CapacityReservationId=name, DryRun=True)
+    assert len(ec2.describe_capacity_reservations()["CapacityReservations"]) == 1
+    assert [vpc["CidrBlock"] for vpc in ec2.describe_vpcs()["Vpcs"]].count("10.9.0.0/16") == 0
+    assert [subnet["SubnetId"] for subnet in ec2.describe_subnets()["Subnets"]].count(net.subnet) == 1
+    assert len(cloud.journal.read_text().splitlines()) == len(before.splitlines()) + 2, "the one reservation"
+
+
+def test_calls_that_are_said_to_dry_run_are_those_that_ask_for_it() -> None:
+    """By moto's source: a newer moto may have more of them, or fewer."""
+    named = {call for call in ANSWERED["ec2"] if changes(call) and _stops_short(call)}
+    assert named == DRY_RUN
+
+
+def _stops_short(call: str) -> bool:
+    method = re.sub(r"(?<!^)(?=[A-Z])", "_", call).lower()
+    parts = [kind.__dict__[method] for kind in LabEc2.__mro__ if method in kind.__dict__]
+    return any("error_on_dryrun" in inspect.getsource(part) for part in parts)
 
 
 @pytest.mark.parametrize("service", ["s3", "ssm", "fsx", "dynamodb"])

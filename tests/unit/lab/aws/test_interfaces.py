@@ -163,6 +163,22 @@ def test_one_address_is_not_for_several_instances(ec2: Client, net: Net) -> None
     assert refused == "InvalidParameterCombination"
 
 
+def test_one_address_is_not_for_several_interfaces(ec2: Client, net: Net, cloud: Cloud) -> None:
+    both = [nic(net, 0, number, PrivateIpAddress="10.64.0.9") for number in range(2)]
+    assert code_of(lambda: launch(ec2, net, NetworkInterfaces=both)) == "InvalidIPAddress.InUse"
+    assert cloud.boxes.launched == []
+    launch(ec2, net, PrivateIpAddress="10.64.0.9")
+
+
+def test_addresses_that_were_given_back_are_given_out_in_an_order_that_a_replay_has_too(
+    ec2: Client, net: Net
+) -> None:
+    names = [instance["InstanceId"] for instance in launch(ec2, net, 8)]
+    ec2.terminate_instances(InstanceIds=names)
+    again = [instance["PrivateIpAddress"] for instance in launch(ec2, net, 8)]
+    assert again == [f"10.64.0.{number}" for number in range(4, 12)]
+
+
 def test_the_address_of_a_terminated_instance_is_free_again(ec2: Client, net: Net) -> None:
     for _ in range(2):
         [instance] = launch(ec2, net, PrivateIpAddress="10.64.0.9")

@@ -231,6 +231,18 @@ def test_terminating_again_is_no_error_and_an_unknown_id_stops_all(
     assert found(ec2, instance["InstanceId"])[0]["State"]["Name"] == "terminated"
 
 
+def test_one_that_is_protected_from_termination_stops_all_before_a_machine_goes(
+    ec2: Client, net: Net, cloud: Cloud
+) -> None:
+    [free], [kept] = launch(ec2, net), launch(ec2, net, DisableApiTermination=True)
+    both = [free["InstanceId"], kept["InstanceId"]]
+    assert code_of(lambda: ec2.terminate_instances(InstanceIds=both)) == "OperationNotPermitted"
+    assert cloud.boxes.terminated == []
+    assert found(ec2, free["InstanceId"])[0]["State"]["Name"] == "pending"
+    refused = code_of(lambda: ec2.terminate_instances(InstanceIds=both, DryRun=True))
+    assert refused == "OperationNotPermitted"
+
+
 def test_a_subnet_with_interfaces_in_it_is_not_deleted(ec2: Client, net: Net) -> None:
     launch(ec2, net)
     assert code_of(lambda: ec2.delete_subnet(SubnetId=net.subnet)) == "DependencyViolation"

@@ -28,6 +28,7 @@ VPC = "urn:pulumi:s::p::rackwright:aws:ClusterNetwork$aws:ec2/vpc:Vpc::vpc"
 SUBNET = "urn:pulumi:s::p::aws:ec2/subnet:Subnet::nodes"
 TEMPLATE = "urn:pulumi:s::p::aws:ec2/launchTemplate:LaunchTemplate::pool"
 GROUP = "urn:pulumi:s::p::aws:ec2/securityGroup:SecurityGroup::nodes"
+PROFILE = "urn:pulumi:s::p::aws:iam/instanceProfile:InstanceProfile::p"
 RULE = "urn:pulumi:s::p::aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule::within"
 
 
@@ -123,6 +124,15 @@ def test_drift_is_in_inputs_too_and_what_is_gone_is_none(aws: Clients) -> None:
     lives.delete(aws, VPC, name)
     lives.delete(aws, VPC, name)
     assert lives.read(aws, VPC, name, inputs) is None
+
+
+def test_an_instance_profile_may_lose_its_role_and_get_another(aws: Clients) -> None:
+    for role in ("one", "other"):
+        aws.iam.create_role(RoleName=role, AssumeRolePolicyDocument="{}")
+    name, _ = lives.create(aws, PROFILE, {"name": "p", "role": "one"})
+    without = lives.update(aws, PROFILE, name, {"name": "p", "role": "one"}, {"name": "p"})
+    assert without["role"] == ""
+    assert lives.update(aws, PROFILE, name, {"name": "p"}, {"name": "p", "role": "other"})["role"] == "other"
 
 
 def test_a_group_of_the_plugin_lets_nothing_out_until_a_rule_says_so(aws: Clients, net: Net) -> None:
