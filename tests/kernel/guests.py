@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -178,11 +179,13 @@ class Guests:
     def restore(self, saved: str = SAVED) -> None:
         """All as they were saved, and with today's time."""
         self.spec.write_text(self.pristine_spec)
-        for machine in self.machines.values():
-            machine.restore(saved)
-        for name in self.machines:
-            self.await_login(name)
-            self.run(name, f"date --set=@{time.time():.3f}")
+        with ThreadPoolExecutor(len(self.machines)) as pool:
+            list(pool.map(lambda name: self._restore(name, saved), self.machines))
+
+    def _restore(self, name: str, saved: str) -> None:
+        self.machines[name].restore(saved)
+        self.await_login(name)
+        self.run(name, f"date --set=@{time.time():.3f}")
 
     def reboot(self, *names: str) -> None:
         """Boot anew, those together, until each lets in and has another boot id."""

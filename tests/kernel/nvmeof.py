@@ -98,6 +98,11 @@ class Storage:
         keys.write_text(f"slot,host_key,controller_key\n{NODE},{self.key},\n")
         self.guests.rackwright("plan", str(self.guests.spec))
 
+    def take_away(self) -> None:
+        """All of it out of the spec."""
+        self.guests.spec.write_text(self.guests.pristine_spec)
+        self.guests.rackwright("plan", str(self.guests.spec))
+
     @property
     def plan(self) -> NvmeofPlan:
         plan = open_cluster(self.guests.spec).plan.nvmeof

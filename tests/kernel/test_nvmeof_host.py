@@ -132,8 +132,14 @@ def test_what_is_planned_no_more_is_let_go_of_before_its_target_stops_serving_it
     guests.run(NODE, "sh -c 'echo dirty > /fast/last'")
     storage.write(served=False)
     assert f"{guests.rail(NODE, 0)} still connected" in storage.converge(HEAD, code=1)
+    guests.run(NODE, "systemd-run --quiet --unit=user --working-directory=/fast sleep infinity")
+    assert "/fast: in use by" in storage.converge(NODE, code=1)
+    guests.run(NODE, "systemctl stop user")
     storage.converge(NODE)
-    storage.converge(HEAD)
+    storage.take_away()
+    storage.converge(HEAD, NODE)
+    left = "ls /etc/systemd/system /etc/udev/rules.d /var/lib/rackwright | grep -E 'nvme(t|of)' || true"
+    assert [guests.run(name, left) for name in (HEAD, NODE)] == ["", ""]
     assert guests.run(NODE, "findmnt /fast || echo none") == "none"
     assert guests.run(NODE, "ls /etc/systemd/system/fast.mount 2>/dev/null || echo none") == "none"
     assert guests.run(NODE, "ls /sys/class/nvme") == ""
