@@ -120,6 +120,8 @@ def switches(plan: Plan, fabric: str) -> list[Switch]:
             at[cable.a.device] = (lower, cable.plane)
             turned = cable._replace(a=cable.z, z=cable.a)
             ports[cable.a.device].append(_port(cabling, tree, turned, None))
+    for name, some in ports.items():
+        _refuse_split_twice(fabric, name, some)
     numbers = _Numbers(settings, tree, fabric)
     return [
         Switch(
@@ -133,6 +135,21 @@ def switches(plan: Plan, fabric: str) -> list[Switch]:
         )
         for name, (role, plane) in sorted(at.items(), key=lambda item: (item[1][1], item[0]))
     ]
+
+
+def _refuse_split_twice(fabric: str, name: str, ports: list[Port]) -> None:
+    """A cage has one way of being split, and one rate of its parts."""
+    modes: dict[int, str] = {}
+    for port in ports:
+        mode = f"{port.parts} of {port.rate_gbps:g} Gb/s"
+        other = modes.setdefault(port.cage, mode)
+        if other != mode:
+            raise _refused(
+                fabric,
+                "a cage would be split in two ways at once",
+                f"cage {port.cage} of {name}: {other}, and {mode}",
+                "links of one kind in a cage: a node or an uplink less, so that none is shared",
+            )
 
 
 def _number(name: str) -> int:

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from ruamel.yaml import YAML
 
+from rackwright.catalogue.load import load as load_catalogue
 from rackwright.errors import UsageError
+from rackwright.plan.build import build
 from rackwright.plan.fabric.cables import cables
 from rackwright.render.fabric import lldp
 from rackwright.render.fabric.network import network
 from rackwright.render.switch import nvue, sonic
 from rackwright.render.switch.model import Port, Switch, switches
 from rackwright.validate.fabric.compare import compare
+from tests.doubles import superpod
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwright.plan.model import Plan
+    from rackwright.spec.load import LoadedSpec
 
     Planner = Callable[..., Plan]
 
@@ -240,6 +244,51 @@ def test_refused(
         switches(ethernet_plan(16, settings, **topology), "compute")
     assert said in caught.value.message
     assert caught.value.where == "fabrics.compute"
+
+
+def test_a_range_of_loopbacks_is_too_small_from_the_first_switch_on_that_it_does_not_hold(
+    ethernet_plan: Planner,
+) -> None:
+    """16 leaves, numbered from 1; of four blocks of 16 addresses the first is the network's own."""
+    with pytest.raises(UsageError, match="too small") as caught:
+        switches(ethernet_plan(16, {"loopbacks": "10.255.0.0/26"}, unit_nodes=8), "compute")
+    assert (caught.value.got, caught.value.expected) == (
+        "10.255.0.0/26, 16 for each tier of a plane",
+        "more than 16 for each",
+    )
+    assert switches(ethernet_plan(16, {"loopbacks": "10.255.0.0/25"}, unit_nodes=8), "compute")
+
+
+@pytest.mark.parametrize("missing", ["switches", "lanes", "ethernet"])
+def test_what_is_not_known_of_switches_is_refused(
+    ethernet_plan: Planner, make_loaded: Callable[..., LoadedSpec], missing: str
+) -> None:
+    plan = ethernet_plan(16, unit_nodes=8)
+    if missing == "switches":
+        silent = plan.fabrics["compute"].model_copy(update={"switches": None})
+        plan = plan.model_copy(update={"fabrics": {"compute": silent}})
+    elif missing == "lanes":
+        silent_ = plan.cabling["compute"].model_copy(update={"cage_lanes": None})
+        plan = plan.model_copy(update={"cabling": {"compute": silent_}})
+    else:
+        plan = build(make_loaded(superpod.values(32)), load_catalogue(), None)[0]
+    with pytest.raises(UsageError) as caught:
+        switches(plan, "compute")
+    assert caught.value.where == "fabrics.compute"
+    assert (caught.value.got, caught.value.expected) == {
+        "switches": ("no `switches`", "switches: {os: cumulus, loopbacks: 10.255.0.0/20}"),
+        "lanes": ("sn5600-2x400", "lanes"),
+        "ethernet": ("infiniband", "ethernet"),
+    }[missing]
+
+
+def test_a_cage_that_would_be_split_in_two_ways_is_refused(ethernet_plan: Planner) -> None:
+    """The last of 43 node links and the first of 85 slower uplinks have the 22nd cage of a leaf."""
+    plan = ethernet_plan(43, unit_nodes=43, uplink_speed="200g", oversubscription={"leaf": 1.0118})
+    with pytest.raises(UsageError) as caught:
+        switches(plan, "compute")
+    assert caught.value.got == "cage 22 of compute-leaf-001: 2 of 400 Gb/s, and 2 of 200 Gb/s"
+    assert switches(ethernet_plan(42, unit_nodes=42, uplink_speed="200g"), "compute")
 
 
 def test_marks_of_roce_go_where_the_spec_says(ethernet_plan: Planner) -> None:
