@@ -60,6 +60,8 @@ class Storage:
     ) -> None:
         """Give the guests' spec this storage; wishes are of the namespace, or of its subsystem.
 
+        In no Slurm: both are of one shard then, and one run has targets before hosts.
+
         Args:
             dhchap: whether hosts prove who they are.
             transport: tcp, or rdma over soft links.
@@ -86,7 +88,7 @@ class Storage:
             **({"dhchap": "state:secrets/dhchap.csv"} if dhchap else {}),
         }
         yaml = YAML(typ="safe")
-        values = yaml.load(self.guests.spec)
+        values = yaml.load(self.guests.spec_without_slurm)
         values["storage"] = {"fast": storage}
         if transport == "rdma":
             values["fabrics"]["rails"]["rdma"] = {"kind": "soft"}
@@ -100,7 +102,7 @@ class Storage:
 
     def take_away(self) -> None:
         """All of it out of the spec."""
-        self.guests.spec.write_text(self.guests.pristine_spec)
+        self.guests.spec.write_text(self.guests.spec_without_slurm)
         self.guests.rackwright("plan", str(self.guests.spec))
 
     @property

@@ -135,7 +135,6 @@ def test_what_is_planned_no_more_is_let_go_of_before_its_target_stops_serving_it
     guests.run(NODE, "systemd-run --quiet --unit=user --working-directory=/fast sleep infinity")
     assert "/fast: in use by" in storage.converge(NODE, code=1)
     guests.run(NODE, "systemctl stop user")
-    storage.converge(NODE)
     storage.take_away()
     storage.converge(HEAD, NODE)
     left = "ls /etc/systemd/system /etc/udev/rules.d /var/lib/rackwright | grep -E 'nvme(t|of)' || true"
