@@ -56,7 +56,13 @@ class Storage:
     other_key = _key(2)
 
     def write(
-        self, *, dhchap: bool = False, transport: str = "tcp", served: bool = True, **wishes: object
+        self,
+        *,
+        dhchap: bool = False,
+        transport: str = "tcp",
+        served: bool = True,
+        non_optimized: tuple[int, ...] = (),
+        **wishes: object,
     ) -> None:
         """Give the guests' spec this storage; wishes are of the namespace, or of its subsystem.
 
@@ -66,6 +72,7 @@ class Storage:
             dhchap: whether hosts prove who they are.
             transport: tcp, or rdma over soft links.
             served: whether it has its subsystem, or none any more.
+            non_optimized: ANA groups that are worse reached by all of its paths.
             wishes: values of the spec.
         """
         chosen = [name for name in ("use", "loss_timeout_s", "policy") if name in wishes]
@@ -83,7 +90,7 @@ class Storage:
             "targets": ["head"],
             "hosts": ["node"],
             "transport": transport,
-            "networks": {"rails": {}},
+            "networks": {"rails": {"non_optimized": list(non_optimized)}},
             "subsystems": {"fast": subsystem} if served else {},
             **({"dhchap": "state:secrets/dhchap.csv"} if dhchap else {}),
         }

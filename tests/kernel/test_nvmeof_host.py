@@ -77,9 +77,10 @@ def _assert_fio_lost_nothing(storage: Storage) -> None:
 
 def test_two_paths_carry_one_namespace_and_a_cut_one_loses_nothing(storage: Storage) -> None:
     guests = storage.guests
-    storage.write(dhchap=True)
+    storage.write(dhchap=True, ana_group=2, non_optimized=(2,))
     storage.converge(HEAD, NODE)
     _await_states(storage, "live", "live")
+    assert guests.run(NODE, "cat /sys/class/nvme/nvme*/nvme*/ana_state").split() == ["non-optimized"] * 2
     assert guests.run(NODE, "cat /sys/class/nvme-subsystem/nvme-subsys*/iopolicy") == "round-robin"
 
     guests.run(NODE, "dd if=/dev/urandom of=/root/r bs=1M count=8 status=none")
