@@ -67,11 +67,12 @@ def _holding(folders: tuple[str, ...], pattern: str) -> list[str]:
 
 
 def _shellcheck() -> Stage:
-    command = (
-        "shellcheck",
-        *(str(path.relative_to(places.REPOSITORY)) for path in shell_files(places.REPOSITORY)),
-    )
     absent = "" if shutil.which("shellcheck") else "shellcheck is not installed; `make setup` brings it"
+    try:
+        files = shell_files(places.REPOSITORY)
+    except (OSError, subprocess.CalledProcessError):
+        files, absent = [], "git does not list the files here: no checkout, or one of another user"
+    command = ("shellcheck", *(str(path.relative_to(places.REPOSITORY)) for path in files))
     return Stage("shellcheck", command, absent)
 
 
@@ -86,7 +87,12 @@ def _first_line(path: Path) -> bytes:
 
 
 def _files(root: Path) -> list[Path]:
-    """Files that git has or would take."""
+    """Files that git has or would take.
+
+    Raises:
+        CalledProcessError: it is no checkout, or not this user's.
+        FileNotFoundError: there is no git.
+    """
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.split("\0")
     files = [root / name for name in sorted(set(names)) if name]

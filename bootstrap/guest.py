@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
@@ -44,11 +45,12 @@ renews its initramfs spends four fifths of the time on it."""
 _FEWER_HOOKS = (
     f"cd /usr/share/initramfs-tools/hooks && chmod a-x {' '.join(_IDLE_HOOKS)} && update-initramfs -u"
 )
-_OPTIONS = (
-    f"--essential-hook=copy-in {OVERLAY / 'etc' / 'initramfs-tools'} /etc",
+OPTIONS = (
+    "--essential-hook=copy-in {overlay}/etc/initramfs-tools /etc",
     f'--essential-hook=echo "{_PRESEED}" | chroot "$1" debconf-set-selections',
     f"""--customize-hook=chroot "$1" sh -c '{_FEWER_HOOKS}'""",
 )
+"""Of mmdebstrap; they say what is in the image, and so are in its hash, whatever folder the overlay is in."""
 _CONFIG = """\
 linux /boot/{kernel} {command_line}
 initrd /boot/{initrd}
@@ -58,7 +60,7 @@ boot
 
 def folder() -> Path:
     """Where the disk goes, by the hash of all that decides what is in it."""
-    words = [image.folder().name, str(_SIZE_KIB), *_CORE_MODULES, _CONFIG, _FEWER_HOOKS]
+    words = [image.folder().name, str(_SIZE_KIB), *_CORE_MODULES, _CONFIG, *OPTIONS]
     words += packages.names(PACKAGES)
     return places.cache() / "guest" / digest.of_words([*words, digest.of_tree(OVERLAY)])
 
@@ -66,6 +68,12 @@ def folder() -> Path:
 def current() -> Path:
     """The folder that the last set-up made or found; not there before the first."""
     return places.cache() / "guest" / "current"
+
+
+def found() -> Outcome | None:
+    """Where the cache has it, and `current` leads there."""
+    target = folder()
+    return Outcome("cached", image.SUITE) if target.is_dir() and fresh.leads(current(), target) else None
 
 
 def install(log: Path) -> Outcome:
@@ -84,7 +92,7 @@ def install(log: Path) -> Outcome:
         with fresh.new_folder(target) as work:
             _make(work, log)
     except ChildFailed as failed:
-        raise image.no_image(failed) from None
+        raise image.no_image(failed, "the image of the guests") from None
     fresh.point(current(), target)
     return Outcome("done", image.SUITE)
 
@@ -104,10 +112,12 @@ def _require(target: Path) -> None:
 
 def _make(work: Path, log: Path) -> None:
     root = work / "root"
-    image.make_root(root, [*image.wanted(), *packages.names(PACKAGES)], log, *_OPTIONS)
+    overlay = shlex.quote(str(OVERLAY))  # mmdebstrap splits a hook of its own as a shell does
+    options = [option.replace("{overlay}", overlay) for option in OPTIONS]
+    image.make_root(root, [*image.wanted(), *packages.names(PACKAGES)], log, *options)
     image.lay_over(OVERLAY, root)
     _install_grub(root, log)
-    _make_disk(root, work / DISK, log)
+    make_disk(root, work / DISK, log)
     shutil.copy(next((root / "boot").glob("vmlinuz-*")), work / KERNEL)
     shutil.rmtree(root)
 
@@ -134,11 +144,13 @@ def _command_line(lines: Sequence[str]) -> str:
     return next(line.removeprefix(wanted).strip('"') for line in lines if line.startswith(wanted))
 
 
-def _make_disk(root: Path, disk: Path, log: Path) -> None:
+def make_disk(root: Path, disk: Path, log: Path) -> None:
+    """One partition with a file system and GRUB before it, made without a mount or a loop device."""
     offset = _FIRST_SECTOR * _SECTOR
     with disk.open("wb") as file:
         file.truncate(_SIZE_KIB << 10)
-    child.run(["sh", "-c", f"echo {_FIRST_SECTOR},,L,* | sfdisk -q {disk}"], log)
+    table = f"{_FIRST_SECTOR},,L,*"
+    child.run(["sh", "-c", 'echo "$1" | sfdisk -q "$2"', "sh", table, disk], log)
     options = f"offset={offset},lazy_itable_init=1"
     size = f"{_SIZE_KIB - (offset >> 10)}k"
     child.run(["mkfs.ext4", "-q", "-F", "-E", options, "-d", root, disk, size], log)

@@ -13,6 +13,7 @@ import os
 import platform
 import shutil
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from bootstrap import child, digest, fresh, packages, places
 from bootstrap.child import ChildFailed
@@ -51,16 +52,26 @@ def wanted() -> list[str]:
     return sorted({name for path in lists for name in packages.names(path)})
 
 
+def current() -> Path:
+    """The root that the last set-up made or found; not there before the first."""
+    return places.cache() / "image" / "current"
+
+
+def found() -> Outcome | None:
+    """Where the cache has it, and `current` leads there."""
+    target = folder()
+    return Outcome("cached", SUITE) if target.is_dir() and fresh.leads(current(), target / "root") else None
+
+
 def install(log: Path) -> Outcome:
     """Make the image, unless the cache has it.
 
     Raises:
         EnvironmentUnfit: no root, no space, or mmdebstrap failed.
     """
-    current = places.cache() / "image" / "current"
     target = folder()
     if target.is_dir():
-        moved = fresh.point(current, target / "root")
+        moved = fresh.point(current(), target / "root")
         return Outcome("done" if moved else "cached", SUITE)
     if not places.is_root():
         raise _needs_root(target)
@@ -71,7 +82,7 @@ def install(log: Path) -> Outcome:
             make_root(work / "root", wanted(), log)
     except ChildFailed as failed:
         raise no_image(failed) from None
-    fresh.point(current, target / "root")
+    fresh.point(current(), target / "root")
     return Outcome("done", f"{SUITE}, {len(wanted())} packages asked for")
 
 
@@ -109,6 +120,7 @@ def _make_anonymous(root: Path) -> None:
         (root / name).unlink(missing_ok=True)
     for name in _EMPTY:
         (root / name).touch()
+        (root / name).chmod(0o644)  # whatever the umask is: every program of a host reads them
 
 
 def lay_over(tree: Path, root: Path) -> None:
@@ -119,7 +131,9 @@ def lay_over(tree: Path, root: Path) -> None:
             target.unlink(missing_ok=True)
             target.symlink_to(source.readlink())
         elif source.is_dir():
-            target.mkdir(mode=0o755, exist_ok=True)
+            if not target.is_dir():
+                target.mkdir()
+                target.chmod(0o755)
         elif source.name != ".gitkeep":
             shutil.copyfile(source, target)
             target.chmod(0o755 if os.access(source, os.X_OK) else 0o644)
@@ -143,16 +157,27 @@ def _needs_root(target: Path) -> EnvironmentUnfit:
     )
 
 
-def no_image(failed: ChildFailed) -> EnvironmentUnfit:
-    """What a failed mmdebstrap means to the user."""
-    source = f"RACKWRIGHT_MIRROR={places.mirror()}" if places.mirror() else "Debian's usual place"
+def no_image(failed: ChildFailed, what: str = "the root image") -> EnvironmentUnfit:
+    """What a failed mmdebstrap means to the user.
+
+    The mirror is named by its variable alone: its address may hold a password, and errors are sent around.
+    """
+    mirror = "the mirror that RACKWRIGHT_MIRROR names"
+    source = mirror if places.mirror() else "Debian's usual place"
     return EnvironmentUnfit(
-        f"the root image could not be made of {SUITE}",
+        f"{what} could not be made of {SUITE}",
         code="SET009",
         where=str(failed.log),
-        got=failed.tail,
+        got=_without_mirror(failed.tail),
         expected=f"packages of {SUITE} from {source}",
         hint="make room on that file system"
         if failed.no_space
         else "check the network and RACKWRIGHT_MIRROR, then run the same command again",
     )
+
+
+def _without_mirror(text: str) -> str:
+    """Text with the variable's name for the mirror's address, and for its host, which apt names alone."""
+    for address in (places.mirror(), urlsplit(places.mirror()).hostname):
+        text = text.replace(address, "RACKWRIGHT_MIRROR") if address else text
+    return text

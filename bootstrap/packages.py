@@ -75,6 +75,14 @@ def install_for_kernel_tests(log: Path) -> Outcome:
     return _bring(KERNEL_LIST, names(KERNEL_LIST), log) if shutil.which("dpkg-query") else NO_DPKG
 
 
+def found(listing: Path, wanted: Sequence[str] | None = None) -> Outcome | None:
+    """Where all of a list is installed; None where something is to be done, or to be said."""
+    names_ = names(listing) if wanted is None else wanted
+    if not shutil.which("dpkg-query") or missing(names_):
+        return None
+    return Outcome("cached", f"{len(names_)} installed")
+
+
 def for_tests() -> list[str]:
     """The packages of the tests' list; no second subnet manager comes into a live fabric by a test."""
     live = INFINIBAND.is_dir() and any(INFINIBAND.iterdir())
@@ -82,9 +90,10 @@ def for_tests() -> list[str]:
 
 
 def _bring(listing: Path, wanted: Sequence[str], log: Path) -> Outcome:
+    there = found(listing, wanted)
+    if there:
+        return there
     absent = missing(wanted)
-    if not absent:
-        return Outcome("cached", f"{len(wanted)} installed")
     if not places.is_root():
         raise _needs_root(listing, absent)
     working(f"installing {' '.join(absent)}", log)

@@ -53,8 +53,17 @@ def oldest() -> Version:
     return version(next(line for line in lines if line.startswith("pulumi==")))
 
 
+def found() -> Outcome | None:
+    """Where `current` leads to the engine that would be chosen now."""
+    for folder, what in _candidates():
+        if complete(folder / "bin"):
+            return Outcome("cached", what) if fresh.leads(home() / "current", folder / "bin") else None
+    return None
+
+
 def ready_made(log: Path) -> Outcome:
     """Use an engine that needs no building, if there is one."""
+    _link_path()
     for folder, what in _candidates():
         if complete(folder / "bin"):
             moved = fresh.point(home() / "current", folder / "bin")
@@ -84,7 +93,7 @@ def _candidates() -> Iterator[tuple[Path, str]]:
     """Where an engine may be already, best first, and how each would be told."""
     official = _on_path()
     if official:
-        yield _linked(official), f"{official} of PATH"
+        yield _links(official), f"{official} of PATH"
     yield _official(), f"{pulumi_build.VERSION}, official installer's"
     yield pulumi_build.folder(), f"{pulumi_build.VERSION}, built from Go modules"
 
@@ -100,15 +109,20 @@ def _on_path() -> Path | None:
     return program if version(child.answer([program, "version"], extra=_OFFLINE)) >= oldest() else None
 
 
-def _linked(program: Path) -> Path:
-    """A folder of links to the programs of an engine that lives elsewhere."""
-    folder = home() / f"path-{digest.of_words([str(program)])}"
-    if not complete(folder / "bin"):
-        with fresh.new_folder(folder) as work:
-            (work / "bin").mkdir()
-            for name in PROGRAMS:
-                (work / "bin" / name).symlink_to(program.parent / name)
-    return folder
+def _links(program: Path) -> Path:
+    """The folder of links to the programs of an engine that lives elsewhere."""
+    return home() / f"path-{digest.of_words([str(program)])}"
+
+
+def _link_path() -> None:
+    """Make that folder for the engine of PATH, if there is one."""
+    program = _on_path()
+    if program is None or complete(_links(program) / "bin"):
+        return
+    with fresh.new_folder(_links(program)) as work:
+        (work / "bin").mkdir()
+        for name in PROGRAMS:
+            (work / "bin" / name).symlink_to(program.parent / name)
 
 
 def _official() -> Path:

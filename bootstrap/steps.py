@@ -25,6 +25,10 @@ def _go(log: Path) -> Outcome:
     return NOT_NEEDED if pulumi.present() else golang.install(log)
 
 
+def _no_pulumi_to_build() -> Outcome | None:
+    return NOT_NEEDED if pulumi.present() else None
+
+
 ENVIRONMENT: Mapping[str, Step] = {"Python environment": venv.install}
 """All that `make check` and `make fix` need."""
 
@@ -49,11 +53,24 @@ FOR_KERNEL_TESTS: Mapping[str, Step] = {
 """What `make test-kernel` needs: neither the engine nor the lab's image."""
 
 
+FOUND: Mapping[Step, Callable[[], Outcome | None]] = {
+    packages.install: lambda: packages.found(packages.LIST),
+    packages.install_for_tests: lambda: packages.found(packages.TEST_LIST, packages.for_tests()),
+    packages.install_for_kernel_tests: lambda: packages.found(packages.KERNEL_LIST),
+    venv.install: venv.found,
+    pulumi.ready_made: pulumi.found,
+    _go: lambda: _no_pulumi_to_build() or golang.found(),
+    pulumi.built: _no_pulumi_to_build,
+    image.install: image.found,
+    guest.install: guest.found,
+}
+"""Step → tells that there is nothing to do, and changes nothing; so who has all waits for nobody's lock."""
+
 _WORTH_TELLING = frozenset({"done", "not run"})
 
 
 def run(steps: Mapping[str, Step], *, quiet: bool = False) -> None:
-    """Run steps one after the other, alone on this cache.
+    """Run steps one after the other; one that has something to do is alone on this cache.
 
     Args:
         steps: by name.
@@ -64,14 +81,14 @@ def run(steps: Mapping[str, Step], *, quiet: bool = False) -> None:
         Interrupted: Ctrl-C; what is complete is kept.
     """
     started = time.monotonic()
-    with only_run(_lock(), tell):
-        words = {_step(name, step, quiet=quiet) for name, step in steps.items()}
+    cache = _cache()
+    words = {_step(name, step, cache, quiet=quiet) for name, step in steps.items()}
     if not quiet:
         state = "nothing to do" if words <= {"cached", "not needed"} else "ready"
         tell(f"setup: {state}, {duration(time.monotonic() - started)} in all")
 
 
-def _lock() -> Path:
+def _cache() -> Path:
     folder = places.cache()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,16 +101,14 @@ def _lock() -> Path:
             expected="a folder this user may write",
             hint="let XDG_CACHE_HOME name another place",
         ) from None
-    return folder / "setup.lock"
+    return folder
 
 
-def _step(name: str, step: Step, *, quiet: bool) -> str:
+def _step(name: str, step: Step, cache: Path, *, quiet: bool) -> str:
     started = time.monotonic()
-    log = places.cache() / "log" / (name.lower().replace(",", "").replace(" ", "-") + ".log")
-    log.parent.mkdir(exist_ok=True)
-    log.unlink(missing_ok=True)
+    log = cache / "log" / (name.lower().replace(",", "").replace(" ", "-") + ".log")
     try:
-        outcome = step(log)
+        outcome = FOUND.get(step, lambda: None)() or _alone(step, cache, log)
     except KeyboardInterrupt:
         raise Interrupted(
             f"interrupted in the set-up step {name!r} after {duration(time.monotonic() - started)}",
@@ -103,3 +118,11 @@ def _step(name: str, step: Step, *, quiet: bool) -> str:
         seconds = duration(time.monotonic() - started)
         tell(f"setup: {name:<20} {outcome.word:<11}{seconds:>12}  {outcome.detail}".rstrip())
     return outcome.word
+
+
+def _alone(step: Step, cache: Path, log: Path) -> Outcome:
+    """Do it; another run that waited for it then finds it done."""
+    with only_run(venv.lock() if step == venv.install else cache / "setup.lock", tell):
+        log.parent.mkdir(exist_ok=True)
+        log.unlink(missing_ok=True)
+        return step(log)

@@ -36,26 +36,40 @@ def wanted() -> str:
     )
 
 
+def found() -> Outcome | None:
+    """Where it is there, whole and up to date."""
+    python, mark = _python(places.environment()), _mark()
+    whole = python and mark.exists() and mark.read_text() == f"{python} {wanted()}"
+    return Outcome("cached", f"Python {python}") if whole and places.tool("rackwright").exists() else None
+
+
+def lock() -> Path:
+    """Of this checkout's environment alone: what another one's set-up builds it need not wait for."""
+    return places.cache() / f"environment-{digest.of_words([str(places.environment())])}.lock"
+
+
 def install(log: Path) -> Outcome:
     """Make or update the environment.
 
-    An environment is marked unfinished while pip works on it: what a killed run leaves behind
+    An environment is marked unfinished from its first file on: what a killed run leaves behind
     looks complete to pip and is not, so it is made anew. One made by hand is brought up to date.
 
     Raises:
         EnvironmentUnfit: no space, or pip failed.
     """
-    environment = places.environment()
-    mark = environment / "rackwright-setup"
-    found = mark.read_text() if mark.exists() else ""
-    python = _python(environment)
-    if python and found == f"{python} {wanted()}" and places.tool("rackwright").exists():
-        return Outcome("cached", f"Python {python}")
+    there = found()
+    if there:
+        return there
+    environment, mark = places.environment(), _mark()
+    python, noted = _python(environment), mark.read_text() if mark.exists() else ""
     fresh.require_space(environment, _GIB, "the Python environment")
     working("making the Python environment, about a minute", log)
     try:
-        if not python or (found and found.split()[0] != python):
-            _make(environment, log)
+        if not python or (noted and noted.split()[0] != python):
+            fresh.remove(environment)
+            environment.mkdir(parents=True)
+            mark.write_text(_UNFINISHED)
+            child.run([places.python(), "-m", "venv", environment], log)
         mark.write_text(_UNFINISHED)
         _fill(environment, log)
     except ChildFailed as failed:
@@ -64,15 +78,14 @@ def install(log: Path) -> Outcome:
     return Outcome("done", f"Python {_python(environment)}")
 
 
+def _mark() -> Path:
+    return places.environment() / "rackwright-setup"
+
+
 def _python(environment: Path) -> str:
     """``3.11``, as the environment's own Python says it; empty if it does not run."""
     ask = "import sys; print('%d.%d' % sys.version_info[:2])"
     return child.answer([environment / "bin" / "python", "-c", ask])
-
-
-def _make(environment: Path, log: Path) -> None:
-    fresh.remove(environment)
-    child.run([places.python(), "-m", "venv", environment], log)
 
 
 def _fill(environment: Path, log: Path) -> None:

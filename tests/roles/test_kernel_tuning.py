@@ -30,7 +30,8 @@ ENABLED = "/etc/systemd/system/multi-user.target.wants/rackwright-kernel-tuning.
 def test_what_a_run_that_was_cut_off_has_left_goes_with_the_next(site: Site) -> None:
     """Its files were gone, and what is to give back the rest had not run."""
     host = site.host(NODES[0])
-    host.check_output(f"echo '{{}}' > {NOTE}; ln -sf /etc/systemd/system/nothing {ENABLED}")
+    host.check_output(f"mkdir -p $(dirname {NOTE}) && echo '{{}}' > {NOTE}")
+    host.check_output(f"ln -s /etc/systemd/system/nothing {ENABLED}")
     run = site.converge("--tags", "configure", "--limit", NODES[0])
     assert run.code == 0, run.said
     assert not host.file(NOTE).exists

@@ -154,6 +154,14 @@ def test_a_missing_shellcheck_is_told(
     assert "shellcheck is not installed" in next(s for s in checks.check() if s.name == "shellcheck").skip
 
 
+def test_a_folder_that_is_no_checkout_is_told_and_the_other_checks_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "REPOSITORY", tmp_path)
+    [shellcheck] = [stage for stage in checks.check() if stage.name == "shellcheck"]
+    assert shellcheck.skip.startswith("git does not list the files here")
+
+
 def test_types_are_checked_wherever_there_is_python(checkout: Path) -> None:
     (checkout / "rackwright").mkdir()
     (checkout / "rackwright" / "x.py").write_text("")

@@ -44,6 +44,17 @@ def test_what_a_killed_run_left_is_removed_and_the_rest_stays(tmp_path: Path) ->
     assert {path.name for path in tmp_path.iterdir()} == {"kept", "target"}
 
 
+def test_a_link_that_a_killed_run_left_half_moved_stands_in_nobodys_way(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "kept").touch()
+    (tmp_path / "current.partial").symlink_to("one")
+    (tmp_path / "dangling.partial").symlink_to("gone")
+    with fresh.new_folder(tmp_path / "two"):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "two"}
+    assert (tmp_path / "one" / "kept").exists()
+
+
 def test_nothing_is_deleted_through_a_mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = tmp_path / "with blank.partial" / "root"
     left.mkdir(parents=True)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tests.unit.bootstrap.conftest import Program
 
 MMDEBSTRAP = """
-[ -e {broken} ] && {{ echo E: cannot fetch; exit 1; }}
+says="E: cannot fetch $RACKWRIGHT_MIRROR/InRelease: no route to mirror.example"
+[ -e {broken} ] && {{ echo "$says"; exit 1; }}
 while [ "$1" != trixie ]; do shift; done
 mkdir -p "$2/etc/ssh" "$2/etc/munge" "$2/etc/systemd"
 for name in munge/munge.key ssh/ssh_host_ed25519_key ssh/ssh_host_ed25519_key.pub ssh/sshd_config \\
@@ -108,6 +109,7 @@ def test_the_overlay_has_modes_of_its_own_whatever_the_umask_was(
     unit = recipe / "overlay" / "etc" / "systemd" / "unit"
     program = recipe / "overlay" / "etc" / "program"
     program.write_text("#!/bin/sh\n")
+    (recipe / "overlay" / "etc" / "new.d").mkdir()
     unit.chmod(0o600)
     program.chmod(0o700)
     before = os.umask(0o077)
@@ -118,6 +120,9 @@ def test_the_overlay_has_modes_of_its_own_whatever_the_umask_was(
     etc = current(cache) / "etc"
     assert (etc / "systemd" / "unit").stat().st_mode & 0o777 == 0o644
     assert (etc / "program").stat().st_mode & 0o777 == 0o755
+    assert (etc / "new.d").stat().st_mode & 0o777 == 0o755
+    assert (etc / "resolv.conf").stat().st_mode & 0o777 == 0o644
+    assert (etc / "machine-id").stat().st_mode & 0o777 == 0o644
     assert (etc / "hosts.link").readlink().as_posix() == "/run/hosts"
 
 
@@ -145,15 +150,16 @@ def test_the_mirror_is_where_packages_come_from_and_no_other_image(
     assert (cache / "calls").read_text() == "mirror=http://mirror.example/debian\n"
 
 
-def test_a_failure_names_the_mirror_and_leaves_nothing(
+def test_a_failure_names_the_mirrors_variable_not_its_address_and_leaves_nothing(
     cache: Path, recipe: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (recipe / "broken").touch()
-    monkeypatch.setenv("RACKWRIGHT_MIRROR", "http://mirror.example/debian")
+    monkeypatch.setenv("RACKWRIGHT_MIRROR", "http://user:secret@mirror.example/debian")
     with pytest.raises(EnvironmentUnfit) as caught:
         image.install(log)
-    assert "E: cannot fetch" in caught.value.got
-    assert "mirror.example" in caught.value.expected
+    assert "E: cannot fetch RACKWRIGHT_MIRROR/InRelease: no route to RACKWRIGHT_MIRROR" in caught.value.got
+    assert "RACKWRIGHT_MIRROR" in caught.value.expected
+    assert "mirror.example" not in str(vars(caught.value))
     assert list((cache / "image").iterdir()) == []
 
 

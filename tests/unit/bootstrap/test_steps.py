@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bootstrap import pulumi, steps
+from bootstrap import places, pulumi, steps, venv
+from bootstrap.lock import only_run
 from bootstrap.outcome import Outcome
 from rackwright.errors import EnvironmentUnfit, Interrupted
 
@@ -38,6 +39,32 @@ def test_a_run_without_work_says_so(cache: Path, capfd: pytest.CaptureFixture[st
     assert cache.exists()
     steps.run({"First": cached})
     assert "setup: nothing to do" in capfd.readouterr().err
+
+
+def test_who_has_all_waits_for_nobody(
+    cache: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "FOUND", {done: lambda: Outcome("cached", "all there")})
+    with only_run(cache / "setup.lock", lambda _: None):
+        steps.run({"First": done})
+    told = capfd.readouterr().err
+    assert re.search(r"First +cached .*all there\nsetup: nothing to do", told)
+    assert "another set-up" not in told
+    assert not (cache / "log").exists(), "the log is that of whoever works"
+
+
+def test_each_step_tells_before_its_lock_whether_it_has_anything_to_do() -> None:
+    every = [*steps.ALL.values(), *steps.FOR_TESTS.values(), *steps.FOR_KERNEL_TESTS.values()]
+    assert [step for step in every if step not in steps.FOUND] == []
+
+
+def test_an_environment_is_locked_by_its_own_checkout(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = venv.lock()
+    monkeypatch.setattr(places, "REPOSITORY", tmp_path / "another")
+    assert venv.lock() != first
+    assert first.parent == venv.lock().parent == cache
 
 
 def test_quietly_only_work_is_told(cache: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -25,8 +25,11 @@ dependencies = ["{dependency}"]
 
 PYTHON = """
 case "$2" in
-    venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo made >> {calls}; exit ;;
-    pip) echo "$@" >> {calls}; [ -e {broken} ] && {{ echo no index; exit 1; }}
+    venv) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; echo made >> {calls}
+         [ -e {killed} ] && exit 1
+         touch "$3/whole"; exit ;;
+    pip) echo "$@" >> {calls}; [ -e "$(dirname "$0")/../whole" ] || {{ echo no pip; exit 1; }}
+         [ -e {broken} ] && {{ echo no index; exit 1; }}
          touch "$(dirname "$0")/rackwright"; exit ;;
 esac
 echo {version}
@@ -43,7 +46,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) 
     monkeypatch.setattr(venv, "CONSTRAINTS", folder / "constraints.txt")
     (folder / "pyproject.toml").write_text(PROJECT.format(version=1, dependency="click"))
     (folder / "constraints.txt").write_text("click==8\n")
-    body = PYTHON.format(calls=folder / "calls", broken=folder / "broken", version="3.11")
+    files = {name: folder / name for name in ("calls", "broken", "killed")}
+    body = PYTHON.format(**files, version="3.11")
     python = program("python", body)
     monkeypatch.setattr(places, "python", lambda: str(python))
     return folder
@@ -99,6 +103,16 @@ def test_one_that_a_run_left_unfinished_is_made_anew(checkout: Path, log: Path) 
     assert venv.install(log).word == "done"
     assert "made" in calls(checkout)
     assert not (checkout / ".venv" / "half").exists()
+
+
+def test_one_whose_making_was_cut_off_is_mended_by_the_next_run(checkout: Path, log: Path) -> None:
+    """It has a Python that runs, and nothing else."""
+    (checkout / "killed").touch()
+    with pytest.raises(EnvironmentUnfit):
+        venv.install(log)
+    (checkout / "killed").unlink()
+    assert venv.install(log).word == "done"
+    assert venv.install(log).word == "cached"
 
 
 def test_one_made_by_hand_is_kept_and_completed(checkout: Path, log: Path) -> None:
