@@ -28,7 +28,6 @@ class Lustre(Model):
     """Pools that serve metadata."""
     oss: Annotated[list[Name], in_place("new servers add targets")] = []
     """Pools that serve objects."""
-    osts_per_server: Annotated[int, Field(ge=1, le=32), forbidden(_DATA)] = 4
     existing: Annotated[str | None, rolling(_MOUNT)] = None
     """``mgs-nid:/name`` of a file system that somebody else runs."""
 
