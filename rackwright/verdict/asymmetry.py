@@ -62,11 +62,8 @@ class Asymmetry:
         )
         value = Value.FAIL if uneven else Value.PASS
         found = judged(who, self.name, value, cause, [slow, fast], shown=slow)
-        update = {
-            "expected": f"at least {LEAST:g} of the other way's {amount(fast):g}",
-            "provenance": "measured: the port's other direction",
-        }
-        return Judgement(who, found.reason.model_copy(update=update), found.measurements)
+        expected = f"at least {LEAST:g} of the other way's {amount(fast):g}"
+        return found.expecting(expected, "measured: the port's other direction")
 
     def _open(
         self, evidence: Evidence, fabric: str, rail: int, uneven: dict[str, _Ways]

@@ -46,7 +46,10 @@ class Bounded:
     def _of(self, subject: Who, found: list[Measurement], evidence: Evidence) -> Judgement:
         absent = [one for one in found if self.nothing and one.value == 0]
         if absent:
-            return judged(subject, self.name, Value.ERROR, self.nothing, found, shown=absent[0])
+            known = evidence.bound(absent[0])
+            return judged(
+                subject, self.name, Value.ERROR, self.nothing, found, shown=absent[0], expectation=known
+            )
         bounds = [(one, bound) for one in found if (bound := evidence.bound(one)) is not None]
         if len(bounds) < len(found):
             cause = f"there is no figure that {self.measurement} could be held against"

@@ -73,18 +73,27 @@ class BandwidthCurve:
             shown = min(fallen, key=amount)
             context = shown.context
             cause = f"{context.collective} of {context.size_bytes} bytes is far slower than a smaller size"
-            return judged(subject, self.name, Value.FAIL, cause, found, shown=shown)
+            return self._failed(
+                subject, cause, shown, found, f"at least {DIP:.0%} of what a smaller size reached"
+            )
         late = [one for curve in curves for one in _late(curve)]
         if late:
             shown = min(late, key=amount)
             context = shown.context
             cause = f"{context.collective} of {context.size_bytes} bytes takes far longer than a greater size"
-            return judged(subject, self.name, Value.FAIL, cause, found, shown=shown)
+            return self._failed(
+                subject, cause, shown, found, f"at most {1 / DIP:.0%} of the time of a greater size"
+            )
         if not curves:
             cause = f"no collective was measured at {FEWEST} sizes or more: there is no curve to look at"
             return judged(subject, self.name, Value.NOT_RUN, cause, found)
         cause = f"{len(curves)} curves without a dip or a jump"
         return judged(subject, self.name, Value.PASS, cause, found)
+
+    def _failed(
+        self, subject: Who, cause: str, shown: Measurement, found: list[Measurement], expected: str
+    ) -> Judgement:
+        return judged(subject, self.name, Value.FAIL, cause, found, shown=shown).expecting(expected)
 
 
 def _fallen(curve: list[Measurement]) -> list[Measurement]:

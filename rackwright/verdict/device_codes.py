@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rackwright.catalogue.model import Check
@@ -70,8 +70,8 @@ class DeviceCodes:
         more = f", and {others} more device{'s' if others > 1 else ''}" if others else ""
         cause = f"{fault.device}: {fault.because}{more}"
         found = judged(who, self.name, Value.FAIL, cause, events, shown=shown)
-        update = {"action": codes().actions[fault.action], "provenance": _published(fault.source)}
-        return Judgement(who, found.reason.model_copy(update=update), found.measurements)
+        found = found.expecting("no event of a fault", _published(fault.source))
+        return _asking(found, fault.action)
 
 
 @dataclass(frozen=True)
@@ -93,19 +93,18 @@ class Diagnosis:
             shown = max(failed, key=lambda one: rank(_asked_by(one)[0]))
             cause = f"{_test(shown)} failed" if shown.value == "fail" else f"{_test(shown)} warns of a fault"
             said = shown.context.parameters.get("warning")
-            judgement = judged(
+            told = judged(
                 who, self.name, Value.FAIL, f"{cause}: {said}" if said else cause, found, shown=shown
             )
-            action = codes().actions[_asked_by(shown)[0]]
-            return Judgement(who, judgement.reason.model_copy(update={"action": action}), tuple(found))
+            return _asking(told.expecting("pass", _of_error(shown)), _asked_by(shown)[0])
         untold = [one for one in found if one.value in UNTOLD]
         if untold:
             cause = f"{_test(untold[0])} is {untold[0].value}, which is no pass"
-            return judged(who, self.name, Value.NOT_RUN, cause, found, shown=untold[0])
+            return judged(who, self.name, Value.NOT_RUN, cause, found, shown=untold[0]).expecting("pass")
         strange = [one for one in found if one.value != "pass"]
         if strange:
             cause = f"{_test(strange[0])} has a word that is not known here"
-            return judged(who, self.name, Value.ERROR, cause, found, shown=strange[0])
+            return judged(who, self.name, Value.ERROR, cause, found, shown=strange[0]).expecting("pass")
         return judged(who, self.name, Value.PASS, f"{len(found)} tests passed", found)
 
 
@@ -154,6 +153,21 @@ def _published(source: str) -> str:
     """Where the table has a word from; empty for what it lacks."""
     known = codes().sources.get(source)
     return f"published: {known.text} ({known.date})" if known else ""
+
+
+def _asking(found: Judgement, action: Action) -> Judgement:
+    """The same with what the table says is to be done."""
+    return replace(found, reason=found.reason.model_copy(update={"action": codes().actions[action]}))
+
+
+def _of_error(one: Measurement) -> str:
+    """Where the table has an error of DCGM from."""
+    error, table = one.context.parameters.get("error_id"), codes()
+    return (
+        ""
+        if error is None
+        else _published(table.entry("dcgm", int(error)).source or table.dcgm.severities.source)
+    )
 
 
 def _test(one: Measurement) -> str:

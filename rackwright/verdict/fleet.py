@@ -174,8 +174,7 @@ class _Fleet:
                 f"{self.name} is far below the fleet" if node in far else f"{self.name} is that of the fleet"
             )
             found = judged(Who(Kind.NODE, node), "fleet-outlier", value, cause, [one], shown=one)
-            update = {"expected": f"about {middle}", "provenance": "measured: the fleet itself"}
-            yield Judgement(found.subject, found.reason.model_copy(update=update), found.measurements)
+            yield found.expecting(f"about {middle}", "measured: the fleet itself")
 
 
 def _against(one: Measurement, bound: Expectation) -> tuple[Value, str]:
@@ -204,7 +203,9 @@ class BestOnNode:
             for who, (value, shown) in mine.items():
                 verdict = Value.FAIL if who.name in far else Value.PASS
                 cause = f"{value:g} where the best rail of the node has {best:g}"
-                yield judged(who, self.name, verdict, cause, [shown], shown=shown)
+                found = judged(who, self.name, verdict, cause, [shown], shown=shown)
+                expected = f"at least {BEST_ON_NODE:g} of the node's best rail"
+                yield found.expecting(expected, "measured: the node itself")
 
 
 def _port_medians(evidence: Evidence) -> dict[Who, tuple[float, Measurement]]:

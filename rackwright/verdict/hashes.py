@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
@@ -47,11 +47,9 @@ def _group(group: list[Measurement], *, alone_asked: bool) -> Iterator[Judgement
         value, cause = _verdict(measurement, common, count, len(group), alone_asked=alone_asked)
         subject = Who(Kind.NODE, measurement.context.node or "")
         found = judged(subject, ResultHash.name, value, cause, group[:MOST_EVIDENCE], shown=measurement)
-        update = {
-            "expected": common if count * 2 > len(group) else "the same on all nodes",
-            "provenance": "measured: the result of most nodes",
-        }
-        yield Judgement(subject, found.reason.model_copy(update=update), (measurement,))
+        expected = common if count * 2 > len(group) else "the same on all nodes"
+        told = found.expecting(expected, "measured: the result of most nodes")
+        yield replace(told, measurements=(measurement,))
 
 
 def _verdict(

@@ -89,7 +89,8 @@ def _by(criterion: Criterion, evidence: Evidence) -> Iterator[Judgement]:
     }
     for who in evidence.subjects(criterion.kind):
         if who not in judged | told:
-            cause = f"{criterion.name}: {criterion.check} brought no value of it"
+            by = "" if criterion.name == criterion.check else f"{criterion.name}: "
+            cause = f"{by}{criterion.check} brought no value of it"
             yield unmeasured(who, coverage.NAME, cause)
 
 

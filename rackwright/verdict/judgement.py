@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +34,11 @@ class Judgement:
     subject: Who
     reason: Reason
     measurements: tuple[Measurement, ...] = ()
+
+    def expecting(self, expected: str, provenance: str = "") -> Judgement:
+        """The same, held against something for which there is no figure in a file."""
+        update = {"expected": expected, "provenance": provenance}
+        return replace(self, reason=self.reason.model_copy(update=update))
 
 
 def worst(values: Iterable[Value]) -> Value:
@@ -95,9 +100,11 @@ def unmeasured(  # noqa: PLR0913 (as judged)
 
 
 def bound_text(expectation: Expectation) -> str:
-    """``at least 75 mbit_s``, ``efa``."""
+    """``at least 75 mbit_s``, ``exactly 8 count``, ``efa``."""
     if expectation.one_of:
         return " or ".join(expectation.one_of)
+    if expectation.at_least is not None and expectation.at_least == expectation.at_most:
+        return f"exactly {expectation.at_least:g} {expectation.unit}"
     sides = (("at least", expectation.at_least), ("at most", expectation.at_most))
     return " and ".join(f"{word} {bound:g} {expectation.unit}" for word, bound in sides if bound is not None)
 

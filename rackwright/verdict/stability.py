@@ -52,12 +52,10 @@ class Stability:
         what = f"{shown.name} of {len(worst)} repeats"
         cause = f"{what} differs by {cv:.1%} of its mean" if cv > MOST_CV else f"{what} is stable, {cv:.1%}"
         value = Value.FAIL if cv > MOST_CV else Value.PASS
-        judgement = judged(who, self.name, value, cause, worst, shown=shown)
-        update = {
-            "expected": f"a standard deviation of at most {MOST_CV:.0%} of the mean",
-            "provenance": "published: nccl-tests, tools/analyze_perf_json.py",
-        }
-        yield Judgement(who, judgement.reason.model_copy(update=update), judgement.measurements)
+        yield judged(who, self.name, value, cause, worst, shown=shown).expecting(
+            f"a standard deviation of at most {MOST_CV:.0%} of the mean",
+            "published: nccl-tests, tools/analyze_perf_json.py",
+        )
 
 
 def spread(values: Sequence[float]) -> float:

@@ -97,7 +97,7 @@ class Traffic:
             value, cause = Value.PASS, "its ports were used"
             if not amount(most):
                 value, cause = _IDLE if who.name in used else _UNUSED
-            yield judged(who, self.name, value, cause, sent, shown=most)
+            yield judged(who, self.name, value, cause, sent, shown=most).expecting("something sent")
 
 
 _IDLE = Value.FAIL, "nothing left its ports"

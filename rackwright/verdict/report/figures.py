@@ -22,7 +22,7 @@ UNITS = MappingProxyType(
         Unit.BYTES: "B",
         Unit.COUNT: "",
         Unit.CELSIUS: "°C",
-        Unit.OPS_S: "operations/s",
+        Unit.OPS_S: "/s",
         Unit.SHA256: "",
         Unit.WORD: "",
         Unit.YES_NO: "",

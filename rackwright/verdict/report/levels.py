@@ -66,6 +66,8 @@ def words(expectation: Expectation | None) -> str:
         return " or ".join(map(clipped, expectation.one_of))
     if expectation.unit is Unit.YES_NO:
         return "yes" if expectation.at_least else "no"
+    if expectation.at_least is not None and expectation.at_least == expectation.at_most:
+        return f"exactly {figure(expectation.at_least, expectation.unit)}"
     bounds = (("at least", expectation.at_least), ("at most", expectation.at_most))
     return " and ".join(
         f"{side} {figure(bound, expectation.unit)}" for side, bound in bounds if bound is not None

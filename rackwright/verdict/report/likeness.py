@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rackwright.validate.model import Unit
 from rackwright.verdict.matching import Bounds
 from rackwright.verdict.report.alone import Alone
-from rackwright.verdict.report.figures import Measured, figure, listed
-from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, level, worst
+from rackwright.verdict.report.figures import Measured, figure, listed, number
+from rackwright.verdict.report.levels import FAR, LEVELS, MISSED, UNBOUND, Level, level, worst
 
 _HASH = 16
+_MOST_GROUPS = 16
+"""Of a measurement that are shown: of counters each port may have its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Likeness:
 
     title: str
     groups: tuple[Group, ...]
+    rest: tuple[str, ...]
+    """One sentence on the values that are not shown; none where all are."""
     level: Level
 
 
@@ -50,7 +54,7 @@ def likenesses(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Likeness,
         if isinstance(value, (bool, str)) or unit is Unit.COUNT:
             text = _text(value, unit)
             holders = found[one.title].setdefault(str(value), _Holders(text))
-            holders.subjects.append(one.subject)
+            holders.subjects.append(one.where)
             holders.level = worst((holders.level, level(value, bounds.of(one.measurement))))
     made = [_likeness(title, values) for title, values in found.items()]
     return tuple(sorted(made, key=lambda likeness: LEVELS.index(likeness.level)))
@@ -65,6 +69,17 @@ def _likeness(title: str, values: Mapping[str, _Holders]) -> Likeness:
     ordered = sorted(values.values(), key=lambda one: (LEVELS.index(one.level), len(one.subjects), one.text))
     return Likeness(
         title=title,
-        groups=tuple(Group(one.text, listed(sorted(one.subjects)), one.level) for one in ordered),
+        groups=tuple(
+            Group(one.text, listed(sorted(one.subjects)), one.level) for one in ordered[:_MOST_GROUPS]
+        ),
+        rest=_rest(ordered[_MOST_GROUPS:]),
         level=worst(one.level for one in ordered),
     )
+
+
+def _rest(left: Sequence[_Holders]) -> tuple[str, ...]:
+    if not left:
+        return ()
+    bad = sum(one.level in {FAR, MISSED} for one in left)
+    outside = f", {number(bad, 12)} of them outside their bound" if bad else ""
+    return (f"And {number(len(left), 12)} more values{outside}: measurements.json has each of them.",)

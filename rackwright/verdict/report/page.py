@@ -15,15 +15,19 @@ from rackwright.validate.model import Measurements, Run, Unit
 from rackwright.verdict.matching import Bounds
 from rackwright.verdict.model import Verdict
 from rackwright.verdict.report import bandwidth, evidence, pairs, plots, subjects
-from rackwright.verdict.report.alone import alone
-from rackwright.verdict.report.figures import clipped, counted, figure, listed, size
-from rackwright.verdict.report.levels import LEVELS, Level, words
+from rackwright.verdict.report.alone import Alone, alone
+from rackwright.verdict.report.figures import clipped, counted, figure, listed, number, size
+from rackwright.verdict.report.levels import LEVELS, UNBOUND, Level, words
 from rackwright.verdict.report.likeness import Likeness, likenesses
 
 TEMPLATE = "report/report.html.j2"
 STYLE = "report/style.css"
 _SAID = {"name", "check", "collective", "size_bytes", "fabric", "parameters", "versions"}
 """Of a key, what is said without its name."""
+_LONG = 2_000
+"""Of the names of all that has one reason, characters."""
+_MOST_BARE = 8
+"""Quantities without a figure that are shown beside those that have one."""
 _RUN_FILE = "run.json"
 _MEASUREMENTS_FILE = "measurements.json"
 
@@ -67,6 +71,20 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """What was measured on nodes alone."""
+
+    plots: tuple[plots.Plot, ...]
+    likenesses: tuple[Likeness, ...]
+
+    @property
+    def count(self) -> str:
+        """``12 quantities``."""
+        many = len(self.plots) + len(self.likenesses)
+        return "1 quantity" if many == 1 else f"{number(many, 12)} quantities"
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """All that the page shows."""
 
@@ -84,8 +102,9 @@ class Page:
     bandwidth: tuple[bandwidth.Panel, ...]
     matrices: tuple[pairs.Matrix, ...]
     rails: tuple[plots.Plot, ...]
-    nodes: tuple[plots.Plot, ...]
-    likenesses: tuple[Likeness, ...]
+    nodes: Alike
+    folded: tuple[Alike, ...]
+    """What has no figure, where that is much; folded away."""
     levels: tuple[Level, ...]
     listings: tuple[Listing, ...]
     expectations: tuple[ExpectationRow, ...]
@@ -108,6 +127,7 @@ def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: 
     bounds = Bounds(run, expectations.expectations)
     single = alone(measurements.measurements, bounds, run.rails)
     ways = pairs.ways(measurements.measurements, bounds)
+    nodes, folded = _nodes_alone(single, bounds)
     badge = subjects.BADGES[verdict.verdict]
     arranged = subjects.arranged(verdict)
     return Page(
@@ -124,8 +144,8 @@ def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: 
         bandwidth=bandwidth.panels(measurements.measurements, bounds),
         matrices=pairs.matrices(ways),
         rails=plots.rails(ways),
-        nodes=plots.nodes(single, bounds),
-        likenesses=likenesses(single, bounds),
+        nodes=nodes,
+        folded=folded,
         levels=LEVELS[:-1],
         listings=tuple(_listings(verdict, run, measurements)),
         expectations=tuple(map(_expectation, expectations.expectations)),
@@ -133,6 +153,22 @@ def _page(verdict: Verdict, run: Run, measurements: Measurements, expectations: 
         files=tuple(_files(run)),
         facts=tuple(_facts(run)),
     )
+
+
+def _nodes_alone(single: Sequence[Alone], bounds: Bounds) -> tuple[Alike, tuple[Alike, ...]]:
+    """What is shown at once, and what is folded away: a node of accelerators tells of a hundred things."""
+    drawn, told = plots.nodes(single, bounds), likenesses(single, bounds)
+    bare = Alike(
+        tuple(one for one in drawn if one.level is UNBOUND),
+        tuple(one for one in told if one.level is UNBOUND),
+    )
+    if len(bare.plots) + len(bare.likenesses) <= _MOST_BARE:
+        return Alike(drawn, told), ()
+    judged = Alike(
+        tuple(one for one in drawn if one.level is not UNBOUND),
+        tuple(one for one in told if one.level is not UNBOUND),
+    )
+    return judged, (bare,)
 
 
 def _policy(style: str) -> str:
@@ -151,16 +187,26 @@ def _listings(verdict: Verdict, run: Run, measurements: Measurements) -> Iterato
     yield _listing("Lost", "Went away, or could not be measured.", run.lost)
     unread = {one.step: f"{one.status.value.replace('_', ' ')}: {one.problem}" for one in measurements.unread}
     yield _listing("Not read", "Run, but what the tool printed could not be used.", unread)
-    yield _listing("Not applicable", "Cannot be asked of this cluster; no verdict.", verdict.not_applicable)
+    yield _listing(
+        "Not applicable", "Cannot be asked of this cluster; no verdict.", _by_reason(verdict.not_applicable)
+    )
     yield _listing(
         "Not judged",
         "Measured, but nobody published or measured a figure to judge it by.",
-        verdict.not_judged,
+        _by_reason(verdict.not_judged),
     )
 
 
+def _by_reason(said: Mapping[str, str]) -> Mapping[str, str]:
+    """What has one reason, in one entry."""
+    names: dict[str, list[str]] = {}
+    for name, reason in sorted(said.items()):
+        names.setdefault(reason, []).append(name)
+    return {", ".join(having): reason for reason, having in names.items()}
+
+
 def _listing(title: str, about: str, said: Mapping[str, str]) -> Listing:
-    entries = (Entry(clipped(name), clipped(reason)) for name, reason in sorted(said.items()))
+    entries = (Entry(clipped(name, _LONG), clipped(reason)) for name, reason in sorted(said.items()))
     return Listing(title, about, tuple(entries) or (Entry("None", ""),))
 
 

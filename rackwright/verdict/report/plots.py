@@ -23,6 +23,7 @@ from rackwright.verdict.units import FEWER_IS_BETTER, LESS_IS_BETTER
 
 _MOST_BARS = 32
 _FULL = 100.0
+_OF_SEVERAL = "From the lowest to the highest of each node's devices."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,17 @@ def _goodness(one: Level) -> int:
 def nodes(measurements: Iterable[Alone], bounds: Bounds) -> tuple[Plot, ...]:
     """A plot for each quantity that was measured on nodes alone; counts are told by `likenesses`."""
     found: defaultdict[tuple[str, Unit], dict[str, Spread]] = defaultdict(dict)
+    several: set[str] = set()
     for one in measurements:
         value, unit = one.measurement.value, one.measurement.unit
         if not isinstance(value, (bool, str)) and unit is not Unit.COUNT:
             spread = found[one.title, unit].setdefault(one.subject, Spread([], []))
             spread.add(value, bounds.of(one.measurement))
-    made = [plot(title, unit, spreads, "") for (title, unit), spreads in found.items()]
+            several |= {one.title} if one.place else set()
+    made = [
+        plot(title, unit, spreads, _OF_SEVERAL if title in several else "")
+        for (title, unit), spreads in found.items()
+    ]
     return _worst_first(made)
 
 

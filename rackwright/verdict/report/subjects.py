@@ -228,7 +228,8 @@ def _row(reason: Reason) -> ReasonRow:
         badge=BADGES[reason.value],
         cause=_said(reason, _LONG),
         measured="no value" if reason.measured is None else figure(reason.measured, reason.unit, _EXACT),
-        expected=spelled(clipped(reason.expected)) or "a measurement",
+        expected=spelled(clipped(reason.expected))
+        or ("a measurement" if reason.measured is None else "not known"),
         provenance=spelled(clipped(reason.provenance)),
         action=spelled(clipped(reason.action, _LONG)) or _UNSAID[reason.value],
         evidence=tuple(links(reason.evidence)),

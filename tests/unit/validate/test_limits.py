@@ -36,7 +36,7 @@ def _of(cluster: str) -> tuple[Expectation, ...]:
             {
                 "network": "AWS Libfabric or Libfabric",
                 "provider": "efa",
-                "nics": "at least 32 count and at most 32 count",
+                "nics": "exactly 32 count",
                 "gpudirect": "at least 1 yes_no",
                 "nvls": "at least 1 yes_no",
             },
@@ -45,7 +45,7 @@ def _of(cluster: str) -> tuple[Expectation, ...]:
             "onprem-dgx-h100",
             {
                 "network": " or ".join(transports().fabrics["infiniband"].network),
-                "nics": "at least 8 count and at most 8 count",
+                "nics": "exactly 8 count",
                 "gpudirect": "at least 1 yes_no",
                 "nvls": "at least 1 yes_no",
             },

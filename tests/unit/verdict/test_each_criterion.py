@@ -216,3 +216,14 @@ def test_without_one_criterion_its_fault_is_not_seen(
     assert name in before
     _without(name, monkeypatch)
     assert name not in _failed(PLANTS[name](case_of))
+
+
+@pytest.mark.parametrize("name", PLANTS)
+def test_a_fault_says_what_was_found_what_was_expected_and_what_to_do(case_of: CaseOf, name: str) -> None:
+    found = PLANTS[name](case_of)
+    told = [one for subject in found.subjects for one in subject.reasons if one.criterion == name]
+    (fault, *_) = (one for one in told if one.value in (Value.FAIL, Value.ERROR))
+    assert fault.measured is not None
+    assert fault.expected
+    assert fault.action
+    assert fault.evidence

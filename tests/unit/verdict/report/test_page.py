@@ -121,8 +121,29 @@ def test_words_that_are_right_are_told_as_words_and_derived_from_no_figure(page:
         ["AWS Libfabric or Libfabric", ""],
         ["no", ""],
         ["yes", ""],
-        ["at least 3 and at most 3", "3"],
+        ["exactly 3", "3"],
     ]
+
+
+def test_what_is_left_out_for_one_reason_stands_in_one_entry(page: Page) -> None:
+    why = "nobody published a figure"
+    held = {"node-008": "runs job 1", "node-009": "runs job 1"}
+    said = changed(SLOW, not_judged={"a: x": why, "b: y": why, "c: z": "another"}, held=held)
+    entries = [
+        (entry.all("dt")[0].text, entry.all("dd")[0].text)
+        for entry in section(page(said), "left-out").all("div")
+        if entry.all("dt") and len(entry.all("dt")) == 1
+    ]
+    assert ("a: x, b: y", why) in entries
+    assert ("c: z", "another") in entries
+    assert {("node-008", "runs job 1"), ("node-009", "runs job 1")} <= set(entries)
+
+
+def test_a_fault_without_a_bound_does_not_ask_for_a_measurement_that_there_is(page: Page) -> None:
+    reason = Reason(criterion="x", value=Value.FAIL, cause="x", measured=3, unit=Unit.COUNT)
+    bad = Subject(name="node-001", kind=Kind.NODE, verdict=Value.FAIL, reasons=(reason,))
+    card = page(changed(SLOW, subjects=(bad,))).all("article")[0]
+    assert (card.of("measured")[0].text, card.of("expected")[0].text) == ("3", "not known")
 
 
 KEY = {

@@ -283,3 +283,91 @@ def test_bars_are_worst_first_by_the_side_of_their_bound(page: Page) -> None:
     most = _figure({"check": "counters", "name": "rate"}, Unit.OPS_S, at_most=2)
     assert order(most) == ["node-002", "node-003", "node-001"]
     assert order() == ["node-001", "node-003", "node-002"]
+
+
+def _ports(nodes: int) -> tuple[list[Measurement], tuple[Step, ...]]:
+    """Two ports of each node, by a counter that differs everywhere and one that is nought but once."""
+    made = step("counters/all", Tool.COUNTERS, names(nodes))
+    values = [
+        measured(
+            made,
+            "growth",
+            value,
+            Unit.COUNT,
+            node=node,
+            parameters={"counter": counter, "device": f"mlx5_{port}", "port": 1, "text": f"{node} said"},
+        )
+        for number, node in enumerate(names(nodes))
+        for port in (0, 1)
+        for counter, value in (
+            ("port_xmit_data", 2 * number + port),
+            ("link_downed", int(number + port == 0)),
+        )
+    ]
+    return values, (made,)
+
+
+def test_devices_of_a_node_are_told_with_it_and_make_no_quantity_of_their_own(page: Page) -> None:
+    values, steps = _ports(3)
+    most = _figure(
+        {"check": "counters", "name": "growth", "parameters": {"counter": "link_downed"}},
+        Unit.COUNT,
+        at_most=0,
+    )
+    table = section(page(_having(values, steps, most)), "nodes").of("broad")[0].all("table")[0]
+    assert rows(table)[:2] == [
+        ["counters: growth, counter link_downed", "1 ▼▼", "node-001 mlx5_0 port 1"],
+        [
+            "counters: growth, counter link_downed",
+            "0",
+            ", ".join(
+                f"{node} mlx5_{port} port 1"
+                for node in names(3)
+                for port in (0, 1)
+                if (node, port) != ("node-001", 0)
+            ),
+        ],
+    ]
+    assert {row[0] for row in rows(table)[2:]} == {"counters: growth, counter port_xmit_data"}
+
+
+def test_of_a_counter_that_differs_on_each_port_some_are_told_and_the_rest_counted(page: Page) -> None:
+    values, steps = _ports(40)
+    read = page(_having(values, steps))
+    shown = [
+        row
+        for row in rows(section(read, "nodes").of("broad")[0].all("table")[0])
+        if "port_xmit_data" in row[0]
+    ]
+    assert len(shown) == 17
+    assert shown[-1][1] == "And 64 more values: measurements.json has each of them."
+
+
+def test_several_devices_of_a_node_are_one_bar_from_the_lowest_to_the_highest(page: Page) -> None:
+    made = step("gpu-state/all", Tool.NVIDIA_SMI, names(2))
+    values = [
+        measured(made, "temperature", 60.0 + gpu, Unit.CELSIUS, node=node, parameters={"gpu": gpu})
+        for node in names(2)
+        for gpu in range(8)
+    ]
+    (plot,) = section(page(_having(values, (made,))), "nodes").of("bars")
+    assert [row[::2] for row in rows(plot)] == [[node, "60 \N{EN DASH} 67 °C"] for node in names(2)]
+
+
+def test_much_without_a_figure_is_folded_away_and_little_is_not(page: Page) -> None:
+    made = step("gpu-state/all", Tool.NVIDIA_SMI, names(2))
+
+    def having(count: int) -> Element:
+        values = [
+            measured(made, f"value_{number}", 1.0, Unit.CELSIUS, node="node-001") for number in range(count)
+        ]
+        odd = measured(made, "gpus", 7, Unit.COUNT, node="node-001")
+        exact = _figure({"check": "gpu-state", "name": "gpus"}, Unit.COUNT, at_least=8, at_most=8)
+        return section(page(_having([*values, odd], (made,), exact)), "nodes")
+
+    few, many = having(8), having(9)
+    assert few.all("details") == []
+    (fold,) = many.all("details")
+    assert fold.all("summary")[0].text == "Without a figure to hold them against: 9 quantities"
+    assert "gpu-state: gpus" in many.of("broad")[0].text
+    assert "gpu-state: gpus" not in fold.text
