@@ -179,11 +179,12 @@ class Guests:
     def restore(self, saved: str = SAVED) -> None:
         """All as they were saved, and with today's time."""
         self.spec.write_text(self.pristine_spec)
+        for machine in self.machines.values():  # in no thread: a machine ends with the one that started it
+            machine.restore(saved)
         with ThreadPoolExecutor(len(self.machines)) as pool:
-            list(pool.map(lambda name: self._restore(name, saved), self.machines))
+            list(pool.map(self._settle, self.machines))
 
-    def _restore(self, name: str, saved: str) -> None:
-        self.machines[name].restore(saved)
+    def _settle(self, name: str) -> None:
         self.await_login(name)
         self.run(name, f"date --set=@{time.time():.3f}")
 
