@@ -30,7 +30,7 @@ from nvme_paths import (
     planned,
     unset,
 )
-from on_host import Difference, Plan, Refused, must, read, run, signature, told, unit_of
+from on_host import BLOCK, Difference, Plan, Refused, must, read, run, signature, told, unit_of
 
 BY_ID = Path("/dev/disk/by-id")
 KEPT = Path("/var/lib/rackwright/nvmeof-host.json")
@@ -264,14 +264,32 @@ def apply(asked: Plan) -> Plan:
 def refuse(plan: Plan, left: Left) -> None:
     """Before anything is changed, the note included."""
     mounts.refuse_strange(units(plan))
-    mounts.refuse_in_use([*left.removed, *left.stopped])
+    refuse_to_stop(left)
+
+
+def refuse_to_stop(left: Left) -> None:
+    """What is to be unmounted is in use by nobody, and can be written back: else unmounting never ends."""
+    names = [*left.removed, *left.stopped]
+    mounts.refuse_in_use(names)
+    for point in map(mounts.where, names):
+        states = path_states(mounts.source(point))
+        if states and "live" not in states:
+            raise Refused(
+                f"{point}: none of its {len(states)} paths is live, and unmounting it would wait for one; "
+                "nothing was changed; hint: bring its target back, or reset this host"
+            )
+
+
+def path_states(device: str) -> list[str]:
+    """States of all paths behind a device; none for one that is gone, or that is nobody's namespace."""
+    return [read(one) for one in (BLOCK / Path(device).name / "device").glob("nvme[0-9]*/state")]
 
 
 def let_go(left: Left, note: Plan, *, check: bool) -> Plan:
     """The first half of a converge, before targets stop serving: nothing is in use that they take away."""
     found = to_leave(left._replace(replaced={}))
     if found and not check:
-        mounts.refuse_in_use([*left.removed, *left.stopped])
+        refuse_to_stop(left)
         on_host.keep(KEPT, note)
         leave(left)
     return told(found)

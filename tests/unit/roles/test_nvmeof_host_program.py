@@ -232,6 +232,25 @@ def test_a_mount_in_use_is_refused_with_who_uses_it_before_anything_is_changed(
     assert program.kept() == note
 
 
+@pytest.mark.parametrize("leave", [True, False])
+def test_what_could_never_be_written_back_is_refused_instead_of_waited_for(
+    program: ModuleType, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, leave: bool
+) -> None:
+    applied(program, plan("a"))
+    monkeypatch.setattr(program, "BLOCK", tmp_path / "block")
+    paths = tmp_path / "block" / program.device("1-2").name / "device"
+    for number in range(2):
+        (paths / f"nvme{number}").mkdir(parents=True)
+        (paths / f"nvme{number}" / "state").write_text("connecting\n")
+    before = len(host.calls)
+    with pytest.raises(program.Refused, match=r"^/fast: none of its 2 paths is live, and unmounting"):
+        applied(program, EMPTY, leave=leave)
+    assert did(host, before) == []
+    (paths / "nvme1" / "state").write_text("live\n")
+    applied(program, EMPTY, leave=leave)
+    assert program.mounts.source("/fast") == ""
+
+
 def test_a_mount_that_systemd_cannot_take_away_is_told(program: ModuleType, tmp_path: Path) -> None:
     applied(program, plan("a"))
     (tmp_path / "bin" / "mounted" / "fast.mount.busy").touch()
