@@ -343,11 +343,8 @@ def _pods(demand: Demand, leaves: int) -> Iterator[Frame]:
 
 
 def _pod_leaves(demand: Demand, most: int) -> int:
-    """Leaves of a pod whose spines have ports for so many at most; 0 where there is no such pod."""
-    if demand.pod_units is None:
-        return most
-    wanted = demand.pod_units * _built(demand).leaves_per_unit
-    return wanted if wanted <= most else 0
+    """Leaves of a pod: as asked for, else so many as its spines have ports for."""
+    return most if demand.pod_units is None else demand.pod_units * _built(demand).leaves_per_unit
 
 
 def _no_such_pod(demand: Demand) -> Infeasible:

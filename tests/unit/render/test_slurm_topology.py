@@ -36,7 +36,9 @@ def ultra() -> SlurmPlan:
     return build(load(spec), load_catalogue(), None)[0].slurm["main"]
 
 
-@pytest.mark.parametrize("text", [TREE, BLOCKS])
+@pytest.mark.parametrize(
+    "text", [TREE, BLOCKS, TREE.replace("top", "t" * 64)], ids=["tree", "blocks", "64 characters"]
+)
 def test_what_is_right_passes(text: str) -> None:
     refuse_topology(text)
 

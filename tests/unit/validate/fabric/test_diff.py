@@ -71,6 +71,13 @@ def test_two_uplinks_swapped_between_spines(dump: Dump) -> None:
     assert mended(dump).links == dump.intended.links
 
 
+def test_two_uplinks_swapped_at_one_spine_are_mended_there(dump: Dump) -> None:
+    """Both plugs are at one switch, and nobody has to walk to two leaves."""
+    dump.exchange(dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-002", 33))
+    assert {move.source.device for move in dump.only().moves} == {dump.id("compute-spine-001")}
+    assert mended(dump).links == dump.intended.links
+
+
 def test_ports_in_another_order_on_a_spine(dump: Dump) -> None:
     dump.exchange(dump.plug("compute-leaf-001", 33), dump.plug("compute-leaf-001", 34))
     assert dump.only().kind is Kind.SHIFTED_PORTS
@@ -190,10 +197,12 @@ def test_an_unnamed_leaf_whose_own_lines_are_not_in_the_dump(dump: Dump) -> None
     assert found.agreed == 63 * 8 + 4 + 16 * 32 - 1
 
 
-def test_a_name_that_comes_twice(dump: Dump) -> None:
-    dump.rename("gpu-007 HCA-3", "gpu-008 HCA-3")
+@pytest.mark.parametrize(("who", "called"), [(7, 8), (8, 7)])
+def test_a_name_that_comes_twice(dump: Dump, who: int, called: int) -> None:
+    """Whichever of the two comes first in the dump."""
+    dump.rename(f"gpu-{who:03d} HCA-3", f"gpu-{called:03d} HCA-3")
     found = dump.compared()
-    assert [(one.kind, one.note) for one in found.differences] == [(Kind.UNNAMED, "gpu-007 HCA-3")]
+    assert [(one.kind, one.note) for one in found.differences] == [(Kind.UNNAMED, f"gpu-{who:03d} HCA-3")]
 
 
 def test_a_switch_without_its_name(dump: Dump) -> None:
@@ -231,6 +240,17 @@ def test_aggregation_nodes_are_recognised(dump: Dump) -> None:
     found = dump.compared()
     assert found.differences == ()
     assert found.aggregation == ("compute-leaf-001", "compute-leaf-002")
+
+
+def test_a_strange_switch_in_the_port_beyond_is_no_aggregation_node(dump: Dump) -> None:
+    leaf, id_ = dump.id("compute-leaf-001"), "S-00000000000000fe"
+    dump.net.devices[id_] = Device(id_, "a switch from elsewhere", 64)
+    dump.net.devices[leaf] = dump.net.devices[leaf]._replace(ports=65)
+    dump.net.join(Plug(leaf, 65), Plug(id_, 1), "4xNDR")
+    found = dump.compared()
+    assert found.aggregation == ()
+    assert sorted(one.kind for one in found.differences) == [Kind.EXTRA, Kind.UNNAMED]
+    assert mended(dump).links == dump.intended.links
 
 
 def test_an_aggregation_node_is_known_by_its_description_alone(dump: Dump) -> None:
