@@ -149,3 +149,18 @@ def test_a_result_of_another_time_is_none_of_this_run(day: str, status: str) -> 
     found = _asked(Check.NCCL_TESTS, Tool.NCCL_TESTS, text)
     assert found.status.value == status
     assert ("another run's" in found.problem) is (status == "incomplete")
+
+
+@pytest.mark.parametrize(
+    ("about", "problem"),
+    [
+        ({"collective": "all_reduce", "ranks": 16}, ""),
+        ({"collective": "all_gather"}, "collective all_reduce where all_gather was asked for"),
+        ({"ranks": 8}, "ranks 16 where 8 was asked for"),
+    ],
+)
+def test_another_collective_or_number_of_ranks_is_not_the_one_that_was_asked_for(
+    about: dict[str, object], problem: str
+) -> None:
+    found = _asked(Check.NCCL_TESTS, Tool.NCCL_TESTS, text_of("nccl-tests/good"), **about)
+    assert (found.problem, found.status is Completeness.COMPLETE) == (problem, not problem)

@@ -108,8 +108,10 @@ def test_a_garbled_run_is_error_and_a_missing_one_not_run(platform: str, nodes: 
 def test_a_test_of_other_ranks_or_hosts_is_none_of_this_run() -> None:
     text = nccl.table(_figures("p5.48xlarge", 1), nodes=1, accelerators=ACCELERATORS)
     found = _reason(text, 2, _expected("p5.48xlarge", 2))
-    assert found.value is Value.ERROR
-    assert "node-002" in found.cause
+    assert (found.value, "nothing of node-002" in found.cause) == (Value.ERROR, True), found.cause
+    of_four = nccl.table(_figures("p5.48xlarge", 2), nodes=2, accelerators=4)
+    found = _reason(of_four, 2, _expected("p5.48xlarge", 2))
+    assert (found.value, "ranks 8 where 16 was asked for" in found.cause) == (Value.ERROR, True), found.cause
 
 
 def test_wrong_elements_fail_whatever_the_speed() -> None:
