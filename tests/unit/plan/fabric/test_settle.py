@@ -10,6 +10,7 @@ import pytest
 from rackwright.errors import SpecInvalid
 from rackwright.plan.build import build
 from rackwright.plan.fabric.cables import cables
+from rackwright.render.fabric import netbox
 from tests.doubles import superpod
 
 if TYPE_CHECKING:
@@ -244,8 +245,10 @@ def test_a_breakout_of_slower_links_is_taken(plan_of: Callable[..., tuple[Plan, 
     assert [tier.switches for tier in plan.cabling["compute"].tiers] == [8, 4]
     uplink = next(one for one in cables(plan, "compute") if one.roles == ("leaf", "spine"))
     link = next(cables(plan, "compute"))
-    assert (link.z.port, link.rate_gbps, link.tails) == ("1/1", 200, 2)
-    assert (uplink.a.port, uplink.rate_gbps, uplink.tails) == ("33", 400, 1)
+    assert (link.z.port, link.rate_gbps, link.tails, link.kind) == ("1/1", 200, 2, "multimode-1x2")
+    assert (uplink.a.port, uplink.rate_gbps, uplink.tails, uplink.kind) == ("33", 400, 1, "copper")
+    rows = [line.split(",") for line in netbox.cables([link, uplink]).splitlines()[1:]]
+    assert [row[netbox.CABLES.index("type")] for row in rows] == ["mmf", "dac-passive"]
 
 
 def test_slower_uplinks_are_more_and_their_cables_say_so(plan_of: Callable[..., tuple[Plan, Lock]]) -> None:
