@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """RDMA interfaces as the plan has them: names, addresses, routes, marks, and links of soft RoCE.
 
-With ``--apply`` it reads one JSON object: ``plan`` (rackwright's RdmaHost) and ``check``. What was brought
-about is kept in /var/lib/rackwright/rdma.json; ``--restore`` makes at boot what the kernel forgets: links of
-soft RoCE, marks and priorities. Names and addresses are files of systemd-networkd, which has them by itself.
+With ``--apply`` it reads one JSON object: ``plan`` (rackwright's RdmaHost), or ``gone`` where this host has
+no such interface any more, and ``check``. What was brought about is kept in /var/lib/rackwright/rdma.json;
+``--restore`` makes at boot what the kernel forgets: links of soft RoCE, marks and priorities. Names and
+addresses are files of systemd-networkd, which has them by itself.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from on_host import Difference, Plan, Refused, must, read, run, text_of, told
 NETWORKD = Path("/etc/systemd/network")
 SYSCTL = Path("/etc/sysctl.d/62-rackwright-rdma.conf")
 KEPT = Path("/var/lib/rackwright/rdma.json")
+UNIT = Path("/etc/systemd/system/rackwright-rdma.service")
 INTERFACES = Path("/sys/class/net")
 RDMA_CM = Path("/sys/kernel/config/rdma_cm")
 CONF = Path("/proc/sys/net/ipv4/conf")
@@ -304,6 +306,8 @@ def await_addresses(plan: Plan) -> None:
 
 def apply(asked: Plan) -> Plan:
     """One converge, or one look."""
+    if asked.get("gone"):
+        return be_gone(check=asked["check"])
     plan, before = asked["plan"], kept()
     refuse_strange(plan)
     found = differences(plan, ours(before))
@@ -314,6 +318,15 @@ def apply(asked: Plan) -> Plan:
         bring(plan, ours(before))
         on_host.keep(KEPT, plan)
     return told(found)
+
+
+def be_gone(*, check: bool) -> Plan:
+    """A host without such interfaces: all that is ours goes, the note last."""
+    found = on_host.gone(UNIT, KEPT)
+    answer = apply({"plan": {"nics": []}, "check": check})
+    if found and not check:
+        on_host.forget(UNIT.name, UNIT, KEPT)
+    return {name: answer[name] + told(found)[name] for name in answer}
 
 
 def restore() -> None:

@@ -38,6 +38,7 @@ def test_links_come_first_who_leaves_leaves_before_its_target_goes_and_who_comes
         "nvmeof_host: gone",
         "local_nvme_cache: gone",
         "nvmeof_target: gone",
+        "rdma_nics: gone",
         "nvmeof_target",
         "nvmeof_host",
     ]
@@ -49,6 +50,7 @@ def test_links_come_first_who_leaves_leaves_before_its_target_goes_and_who_comes
         ("local_nvme_cache", "local_nvme", ("PLAN", "NOTE"), "local_nvme"),
         ("nvmeof_host", "nvmeof_host", ("KEPT",), "nvmeof_hosts"),
         ("nvmeof_target", "nvmet", ("KEPT",), "nvmeof_targets"),
+        ("rdma_nics", "rdma_nics", ("KEPT",), "rdma_nics"),
     ],
 )
 def test_a_host_that_left_is_known_by_what_a_role_has_noted_there(

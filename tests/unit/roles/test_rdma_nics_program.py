@@ -26,12 +26,12 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
 @pytest.fixture
 def rdma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleType:
     module = load("rdma_nics", "rdma_nics")
-    for name in ("NETWORKD", "SYSCTL", "KEPT", "INTERFACES", "RDMA_CM", "CONF"):
+    for name in ("UNIT", "NETWORKD", "SYSCTL", "KEPT", "INTERFACES", "RDMA_CM", "CONF"):
         monkeypatch.setattr(module, name, tmp_path / name.lower())
     for folder in (module.NETWORKD, module.INTERFACES):
         folder.mkdir()
     host.program("ip", RENAMES.format(net=module.INTERFACES))
-    for name in ("networkctl", "sysctl", "modprobe"):
+    for name in ("networkctl", "sysctl", "modprobe", "systemctl"):
         host.program(name, "")
     host.program("rdma", 'case "$*" in *show*) echo \'[{"ifname": "rxe_r0", "netdev": "r0"}]\' ;; esac')
     return module
@@ -97,6 +97,24 @@ def test_a_host_that_loses_its_last_interface_has_none_of_its_files(rdma: Module
     assert not any(call.startswith("sysctl") for call in host.calls), "its file is gone"
     assert "rdma link delete rxe_r0" in host.calls
     assert json.loads(rdma.KEPT.read_text()) == {"nics": []}
+
+
+def test_a_host_without_such_interfaces_keeps_nothing_of_them_and_the_note_goes_last(
+    rdma: ModuleType, host: Host
+) -> None:
+    before = {"nics": [nic("r0")]}
+    for path, text in {**rdma.files(before), rdma.UNIT: "unit"}.items():
+        path.write_text(text)
+    rdma.on_host.keep(rdma.KEPT, before)
+    looked = rdma.apply({"gone": True, "check": True})
+    assert str(rdma.UNIT) in {one["subject"] for one in looked["drift"]}
+    assert rdma.UNIT.exists()
+    rdma.apply({"gone": True, "check": False})
+    assert list(rdma.NETWORKD.iterdir()) == []
+    assert not any(path.exists() for path in (rdma.SYSCTL, rdma.UNIT, rdma.KEPT))
+    assert "rdma link delete rxe_r0" in host.calls
+    assert "systemctl disable --now --quiet unit" in host.calls
+    assert rdma.apply({"gone": True, "check": False}) == {"changes": [], "drift": []}
 
 
 def test_what_a_run_that_was_cut_off_has_made_is_still_known_as_ours(
