@@ -90,7 +90,7 @@ def measurements_of(step: Step, parsed: Parsed, run: Run) -> tuple[Measurement, 
             name=reading.name,
             value=reading.value,
             unit=reading.unit,
-            context=(context := reading.context.over(step.context)),
+            context=(context := _whole(reading.context, step.context)),
             step=step.name,
             artefact=step.stdout,
             parser=f"{step.tool}/{VERSIONS[step.tool]}",
@@ -99,6 +99,15 @@ def measurements_of(step: Step, parsed: Parsed, run: Run) -> tuple[Measurement, 
         )
         for reading in parsed.readings
     )
+
+
+def _whole(told: Context, asked: Context) -> Context:
+    """What a tool told, completed by what was asked; of a value of one slot not who else took part.
+
+    Else each of the values that thousands of nodes have of their own would name all of them.
+    """
+    whole = told.over(asked)
+    return whole.model_copy(update={"nodes": told.nodes}) if told.node else whole
 
 
 def common_versions(run: Run) -> dict[str, str]:

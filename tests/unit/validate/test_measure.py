@@ -164,3 +164,15 @@ def test_another_collective_or_number_of_ranks_is_not_the_one_that_was_asked_for
 ) -> None:
     found = _asked(Check.NCCL_TESTS, Tool.NCCL_TESTS, text_of("nccl-tests/good"), **about)
     assert (found.problem, found.status is Completeness.COMPLETE) == (problem, not problem)
+
+
+def test_a_value_of_one_node_does_not_name_all_others_of_its_job() -> None:
+    """Of 4,096 nodes each would name 4,096: measurements.json had 1.9 GB where its logs had 64 MB."""
+    run = run_of(Check.TRANSPORT, Tool.NCCL_LOG, ("node-001", "node-002"), together=True)
+    found = measure(run, lambda _: text_of("nccl-log/efa")).measurements
+    own = [one for one in found if one.context.node]
+    assert {one.context.node for one in own} == {"node-001", "node-002"}
+    assert {one.context.nodes for one in own} == {()}
+    whole = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, ("node-001", "node-002"), together=True)
+    found = measure(whole, lambda _: text_of("nccl-tests/good")).measurements
+    assert {one.context.nodes for one in found if one.name == "busbw"} == {("node-001", "node-002")}
