@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +18,7 @@ from rackwright.lab.rootfs import Content
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rackwright.lab.faults.fault import Planted, Stage
+    from rackwright.lab.faults.fault import Kept, Planted, Stage
 
 PRELOAD = PurePosixPath("etc/ld.so.preload")
 _COMPILE = ("gcc", "-shared", "-fPIC", "-nostdlib", "-O1", "-Wl,--build-id=none", "-s")
@@ -40,15 +41,15 @@ class Preload(FilesFault):
         """The library first, then the list that names it: no program ever misses it."""
         before = rootfs.read(root, PRELOAD)
         named = _named(self.library, before.raw if before else b"")
-        mode = before.mode if before else rootfs.FILE_MODE
-        return {self.library: Content(_compiled(self.source)), PRELOAD: Content(named, mode)}
+        return {self.library: Content(_compiled(self.source)), PRELOAD: Content(named)}
 
     def clear(self, stage: Stage, planted: Planted) -> None:
         """Its own line goes, then its library: the list may name other faults, planted before it or since."""
         with stage.hosts.root(subjects.slot_of(planted.subject)) as root:
-            _unname(root, self.library)
-            for kept in planted.kept:
-                if PurePosixPath(kept.path) != PRELOAD:
+            for kept in reversed(planted.kept):
+                if PurePosixPath(kept.path) == PRELOAD:
+                    _unname(root, self.library, kept)
+                else:
                     put_back(root, kept)
 
 
@@ -90,12 +91,14 @@ def _others(library: PurePosixPath, before: bytes) -> bytes:
     return b"".join(line + b"\n" for line in before.splitlines() if line != ours)
 
 
-def _unname(root: Path, library: PurePosixPath) -> None:
-    """Take a library off the list; a list that names none is no file."""
-    before = rootfs.read(root, PRELOAD)
-    others = _others(library, before.raw) if before else b""
-    if before and others:
-        rootfs.write(root, PRELOAD, replace(before, raw=others))
+def _unname(root: Path, library: PurePosixPath, kept: Kept) -> None:
+    """Take a library off the list: what was before it, to the byte, unless others came or went since."""
+    now = rootfs.read(root, PRELOAD)
+    others = _others(library, now.raw) if now else b""
+    if others.splitlines() == b64decode(kept.base64 or "").splitlines():
+        put_back(root, kept)
+    elif now and others:
+        rootfs.write(root, PRELOAD, replace(now, raw=others))
     else:
         rootfs.remove(root, PRELOAD)
 

@@ -229,18 +229,34 @@ def test_a_processor_that_nothing_can_bound_is_refused_before_it_is_noted_and_is
     slow.clear(stage, Planted(name="slow-cpu", subject=SLOT))
 
 
+def test_a_list_of_libraries_is_read_by_all_and_comes_back_byte_for_byte(
+    stage: Stage, room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preloads, "_compiled", str.encode)
+    listed = lay(room.folder / SLOT, "etc/ld.so.preload", "# mine, no end of line")
+    listed.chmod(0o600)
+    planted = [FAULTS[name].prepare(stage, SLOT) for name in PRELOADS[:1]]
+    FAULTS[PRELOADS[0]].plant(stage, planted[0])
+    planted.append(FAULTS[PRELOADS[1]].prepare(stage, SLOT))
+    FAULTS[PRELOADS[1]].plant(stage, planted[1])
+    assert listed.stat().st_mode & 0o777 == 0o644, "no program misses it, whoever runs it"
+    for one in reversed(planted):
+        FAULTS[one.name].clear(stage, one)
+    assert (listed.read_text(), listed.stat().st_mode & 0o777) == ("# mine, no end of line", 0o600)
+
+
 PRELOADS = ("wrong-value", "clock-ahead", "hung-rank")
 
 
 @pytest.mark.parametrize("order", list(permutations(PRELOADS)))
-@pytest.mark.parametrize("before", [None, "/usr/lib/mine.so\n"])
+@pytest.mark.parametrize("before", [None, "# mine\n"])
 def test_libraries_in_front_of_all_programs_go_in_any_order(
     stage: Stage, room: Room, order: tuple[str, ...], before: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(preloads, "_compiled", str.encode)
     listed = room.folder / SLOT / "etc/ld.so.preload"
     if before is not None:
-        lay(room.folder / SLOT, "etc/ld.so.preload", before).chmod(0o600)
+        lay(room.folder / SLOT, "etc/ld.so.preload", before)
     planted = {}
     for name in PRELOADS:
         planted[name] = FAULTS[name].prepare(stage, SLOT)
@@ -251,7 +267,6 @@ def test_libraries_in_front_of_all_programs_go_in_any_order(
         left = [f"/usr/local/lib/{one}.so\n" for one in PRELOADS if one not in order[:done]]
         assert (listed.read_text() if listed.exists() else "") == (before or "") + "".join(left)
     assert listed.exists() == (before is not None)
-    assert before is None or listed.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("name", ["clock-ahead", "hung-rank"])
