@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright.cli import frame
-from rackwright.errors import BAD, GOOD, INCOMPLETE
+from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
 from rackwright.verdict.compare import Change, compare
 from rackwright.verdict.folder import load
 from rackwright.verdict.report.figures import figure
@@ -35,10 +35,23 @@ def command(console: Console, run_a: Path, run_b: Path) -> int:
     Both must be of the same slots, platforms, rails, planned rates and suite. Exit code 1 where something
     became worse, 3 where something was not measured again.
     """
+    _refuse_itself(run_a, run_b)
     found = compare(load(run_a), load(run_b))
     console.result(_document(run_a, run_b, found), "\n".join(_text(found)))
     changes = {one.change for one in found.subjects}
     return next((code for change, code in _CODES.items() if change in changes), GOOD)
+
+
+def _refuse_itself(run_a: Path, run_b: Path) -> None:
+    """Of a run and itself all is within noise, which is no answer to anybody."""
+    if run_a.resolve() == run_b.resolve():
+        raise UsageError(
+            "this is one run, and not two",
+            code="CMP002",
+            where=f"{run_a} and {run_b}",
+            got="the same folder twice",
+            expected="the folder of the run before a change, and of the one after it",
+        )
 
 
 def _document(run_a: Path, run_b: Path, found: Comparison) -> Mapping[str, Json]:

@@ -10,6 +10,7 @@ import click
 from rackwright import canonical
 from rackwright.cli import frame
 from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
+from rackwright.validate.evidence import RUN
 from rackwright.validate.expectations import Expectations
 from rackwright.verdict import given
 from rackwright.verdict.explain import explain
@@ -57,6 +58,7 @@ def _learn(
     By median and MAD, of at least 8 subjects. A fleet of two kinds, or one that is spread too wide for a
     gate, teaches nothing (exit code 1); fewer subjects neither (3, where nothing else was learned).
     """
+    _refuse_evidence(out)
     runs = [load(folder) for folder in run_dirs]
     _refuse_strangers(runs, without)
     lesson = learn(runs, frozenset(without))
@@ -70,6 +72,19 @@ def _learn(
     if any(one.kind != "few" for one in lesson.left_out):
         return BAD
     return GOOD if lesson.learned else INCOMPLETE
+
+
+def _refuse_evidence(out: Path) -> None:
+    """What lies in a run folder is evidence: a run whose files change is judged no more."""
+    folder = next((one for one in out.absolute().parents if (one / RUN).exists()), None)
+    if folder is not None:
+        raise UsageError(
+            "the file would lie within a run's folder",
+            code="EXP007",
+            where=str(out),
+            got=f"{folder / RUN} beside or above it",
+            expected="a place outside of every run: its files are evidence",
+        )
 
 
 def _refuse_strangers(runs: Sequence[Judged], without: tuple[str, ...]) -> None:

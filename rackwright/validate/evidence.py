@@ -118,12 +118,13 @@ def load(folder: Path) -> Run:
     text = documents.text_of(path, "RUN001", "a run folder has the file that `rackwright validate` wrote")
     try:
         plain = json.loads(text)
-    except ValueError:
+        seal = plain.pop(_SEAL, None) if isinstance(plain, dict) else None
+        found = canonical.sha256(canonical.dumps(plain))
+    except (ValueError, RecursionError):  # no JSON, or none that can be written: NaN, half a character
         plain = None
     if not isinstance(plain, dict):
-        return documents.parsed(Run, text, path, "RUN001")
-    seal = plain.pop(_SEAL, None)
-    found = canonical.sha256(canonical.dumps(plain))
+        documents.parsed(Run, text, path, "RUN001")
+        raise spoiled(path, "what is no canonical JSON", "the file that its last writer wrote")
     if seal is not None and seal != found:
         raise spoiled(path, f"content of SHA-256 {found}", f"SHA-256 {seal}, as its own last writer says")
     run = documents.parsed(Run, canonical.dumps(plain), path, "RUN001")
@@ -206,8 +207,11 @@ def _inside(folder: Path, kept: Artefact) -> Path:
     """The file, which must lie in the folder."""
     parts = PurePosixPath(kept.path)
     path = folder / parts
-    if parts.is_absolute() or ".." in parts.parts or not path.resolve().is_relative_to(folder.resolve()):
+    outside = "\0" in kept.path or parts.is_absolute() or ".." in parts.parts
+    if outside or not path.resolve().is_relative_to(folder.resolve()):
         raise spoiled(folder / RUN, kept.path, "paths within the folder of the run")
+    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+        raise spoiled(path, "no plain file", "the file that run.json names")
     return path
 
 

@@ -13,10 +13,11 @@ Measurement is not judgement: nothing here says whether a figure is good.
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from rackwright.spec.base import Model
 
@@ -24,6 +25,17 @@ RUN_SCHEMA: Literal["rackwright/run/1"] = "rackwright/run/1"
 MEASUREMENTS_SCHEMA: Literal["rackwright/measurements/1"] = "rackwright/measurements/1"
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _moment(text: str) -> str:
+    """The same, where it is a point in time wherever it is read."""
+    if datetime.fromisoformat(text).tzinfo is None:
+        msg = "a time without its zone"
+        raise ValueError(msg)
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
 
 
 class Unit(StrEnum):
@@ -254,11 +266,11 @@ class Run(Model):
     suite_sha256: str = ""
     """Of its canonical text; empty where nobody wrote it down."""
     plan_sha256: Sha256
-    started: str
+    started: Moment
     """RFC 3339, UTC."""
-    finished: str | None = None
+    finished: Moment | None = None
     """None while it runs, and after it was interrupted."""
-    resumed: tuple[str, ...] = ()
+    resumed: tuple[Moment, ...] = ()
     """When it went on after it had been cut off; RFC 3339, UTC."""
     sites: dict[str, tuple[str, ...]]
     """Site → slots of it that were asked for, sorted."""

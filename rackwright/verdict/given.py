@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from rackwright.errors import UsageError
 from rackwright.validate import documents
 from rackwright.validate.expectations import Expectations, Provenance
 from rackwright.validate.expected import refuse_absurd
+from rackwright.validate.model import Unit
 from rackwright.verdict.matching import Bounds
 
 if TYPE_CHECKING:
@@ -19,15 +21,51 @@ if TYPE_CHECKING:
     from rackwright.validate.model import Measurement, Measurements, Run
 
 _FORM = "a file of expectations: docs/verdict.md"
+_WORDS = frozenset({Unit.WORD, Unit.SHA256})
 
 
 def read(path: Path) -> Expectations:
     """The expectations of a file.
 
     Raises:
-        UsageError: it is none; one without a unit, or without a bound, among them.
+        UsageError: it is none; one without a unit, or without a bound, among them, or one that no value
+            meets; it is empty, or has two figures for the same.
     """
-    return documents.read(Expectations, path, "EXP002", _FORM)
+    found = documents.read(Expectations, path, "EXP002", _FORM)
+    if not found.expectations:
+        raise _useless(path, "no expectation", "one expectation at least")
+    counts = Counter(one.key.identity for one in found.expectations)
+    for one in found.expectations:
+        if counts[one.key.identity] > 1:
+            raise _useless(path, f"{counts[one.key.identity]} figures for {_named(one)}", "one for each key")
+        problem = _unmeetable(one)
+        if problem:
+            raise _useless(path, f"{_named(one)}: {problem}", "a bound that a healthy value is within")
+    return found
+
+
+def _unmeetable(one: Expectation) -> str:
+    """Why no value is ever within a bound; empty where some are."""
+    least, most = one.at_least, one.at_most
+    if bool(one.one_of) is not (one.unit in _WORDS):
+        return (
+            f"words for a value in {one.unit}" if one.one_of else f"a number for a value that is a {one.unit}"
+        )
+    if most is not None and most < 0:
+        return f"at most {most:g}, where values count by their distance from nought"
+    if least is not None and most is not None and least > most:
+        return f"at least {least:g} and at most {most:g}"
+    return ""
+
+
+def _named(one: Expectation) -> str:
+    return f"{one.key.name} of {one.key.check}"
+
+
+def _useless(path: Path, got: str, expected: str) -> UsageError:
+    return UsageError(
+        "this file of expectations means nothing", code="EXP002", where=str(path), got=got, expected=expected
+    )
 
 
 def over(planned: Expectations, path: Path, run: Run, measurements: Measurements) -> Expectations:

@@ -1,4 +1,4 @@
-"""Values in, words for a reader out: rounded, with units, never an exponent."""
+"""Values in, words for a reader out: rounded, with units, without exponents."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ UNITS = MappingProxyType(
 )
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _BINARY = 1024
+_ABSURD = 1e18
 _ALMOST = 0.9995
 """Rounded to three digits, this is one."""
 _UNIT_NAMES = re.compile(r"(\d) (" + "|".join(Unit) + r")\b")
@@ -42,9 +43,14 @@ _LONGEST = 200
 
 
 def number(value: float, digits: int = 3) -> str:
-    """``1 234``, ``94.1``, ``0.000121``: rounded to so many digits, never to fewer than its integer."""
+    """``1 234``, ``94.1``, ``0.000121``: rounded to so many digits, never to fewer than its integer.
+
+    What has more than 18 digits before its point is nothing that was measured: ``1e+308``.
+    """
     if not value:
         return "0"
+    if not abs(value) < _ABSURD:
+        return f"{value:.3g}"
     places = max(digits - 1 - floor(log10(abs(value))), 0)
     text = f"{round(Decimal(repr(value)), places):,f}".replace(",", _GAP)
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -50,6 +50,14 @@ def test_text_begins_with_who_is_worse_and_ends_with_a_count(tmp_path: Path, cap
     assert lines[-1].startswith("1 worse, ")
 
 
+def test_a_run_is_not_compared_with_itself(tmp_path: Path, capsys: Capture) -> None:
+    folder = runs.build(tmp_path / "a", WORLD)
+    (tmp_path / "b").symlink_to(folder)
+    for other in (folder, tmp_path / "b", tmp_path / "." / "a"):
+        assert run(["compare", str(folder), str(other)]) == 2
+        assert "CMP002" in capsys.readouterr().err
+
+
 def test_runs_of_other_machines_are_refused_with_the_reason(tmp_path: Path, capsys: Capture) -> None:
     before, after = runs.build(tmp_path / "a", WORLD), runs.build(tmp_path / "b", "pass")
     assert run(["compare", str(before), str(after)]) == 2

@@ -96,8 +96,18 @@ def test_a_fleet_that_teaches_nothing_is_no_success(
     assert (tmp_path / "figures.json").exists() == bool(document["learned"])
 
 
+@pytest.mark.parametrize("name", ["expectations.json", "figures.json", "raw/figures.json"])
+def test_learn_writes_nothing_into_a_run_folder(fleet: Path, capsys: Capture, name: str) -> None:
+    before = {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()}
+    assert run(["expect", "learn", str(fleet), "--out", str(fleet / name)]) == 2
+    assert "EXP007" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
+
+
 def test_a_slot_that_nobody_has_cannot_be_left_out(fleet: Path) -> None:
-    assert run(["expect", "learn", str(fleet), "--out", str(fleet / "x"), "--without", "node-999"]) == 2
+    assert (
+        run(["expect", "learn", str(fleet), "--out", str(fleet.parent / "x"), "--without", "node-999"]) == 2
+    )
 
 
 def _explained(folder: Path, capsys: Capture, subject: str, *more: str) -> tuple[int, Any]:

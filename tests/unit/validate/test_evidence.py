@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from rackwright import canonical
 from rackwright.errors import EvidenceSpoiled, UsageError
-from rackwright.validate.evidence import RUN, Evidence, check, load, parts_of
+from rackwright.validate.evidence import RUN, Evidence, check, load, parts_of, sealed, verified
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool
 from rackwright.validate.parsers.flow import BLOCK
@@ -108,6 +109,45 @@ def test_a_run_without_its_hash_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / RUN).write_text(canonical.dumps(evidence.run))
     with pytest.raises(EvidenceSpoiled, match="missing or was changed"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"x": NaN}', '{"x": Infinity}', '{"x": "\\ud800"}', '"\\ud800"', "[]", "7", "\x00", ""],
+    ids=str,
+)
+def test_what_is_no_run_is_refused_and_no_fault_of_ours(tmp_path: Path, text: str) -> None:
+    (tmp_path / RUN).write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path)
+    assert caught.value.code in {"RUN001", "RUN002"}
+
+
+@pytest.mark.parametrize("field", ["started", "finished", "resumed"])
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-28T08:00:00", "28.11.2026"])
+def test_a_run_of_no_point_in_time_is_refused(tmp_path: Path, field: str, text: str) -> None:
+    Evidence.begin(tmp_path, run(), NOTHING)
+    value = (text,) if field == "resumed" else text
+    (tmp_path / RUN).write_text(sealed(run().model_copy(update={field: value})))
+    with pytest.raises(UsageError) as caught:
+        load(tmp_path)
+    assert (caught.value.code, field in caught.value.got) == ("RUN001", True)
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    kept = evidence.run.expectations
+    (tmp_path / kept.path).unlink()
+    os.mkfifo(tmp_path / kept.path)
+    for look in (check, verified):
+        with pytest.raises(EvidenceSpoiled) as caught:
+            look(tmp_path, kept)
+        assert caught.value.got == "no plain file"
+
+
+def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceSpoiled):
+        check(tmp_path, Artefact(path="raw/\0", sha256="0" * 64))
 
 
 def test_an_artefact_is_named_from_the_folder_with_its_hash(tmp_path: Path) -> None:

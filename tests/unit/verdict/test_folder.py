@@ -171,6 +171,42 @@ def test_an_expectation_that_means_nothing_for_the_run_is_refused(
     assert got in refused.got
 
 
+def _clock(unit: str = "s", **bound: object) -> dict[str, object]:
+    key = {"name": "offset", "check": "clock"}
+    return {"key": key, "unit": unit, "nominal": 0, "provenance": "operator", "source": "x", **bound}
+
+
+@pytest.mark.parametrize(
+    ("given_", "got"),
+    [
+        ([], "no expectation"),
+        ([_clock(at_most=-0.1)], "at most -0.1"),
+        ([_clock(at_least=5, at_most=1)], "at least 5 and at most 1"),
+        ([_clock(one_of=["well"])], "words for a value in s"),
+        ([_clock("word", at_most=1)], "a number for a value that is a word"),
+        ([_clock(at_most=1), _clock(at_most=2)], "2 figures for offset of clock"),
+    ],
+)
+def test_a_file_that_no_value_could_meet_is_refused(
+    tmp_path: Path, given_: list[dict[str, object]], got: str
+) -> None:
+    path = tmp_path / "expect.json"
+    path.write_text(json.dumps({"schema": "rackwright/expectations/1", "expectations": given_}))
+    with pytest.raises(UsageError) as caught:
+        folder.load(runs.build(tmp_path / "run", "pass"), path)
+    assert (caught.value.code, got in caught.value.got) == ("EXP002", True)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '"x"', "null"])
+def test_a_bound_that_is_no_number_is_refused(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "expect.json"
+    text = json.dumps({"schema": "rackwright/expectations/1", "expectations": [_clock(at_most=7)]})
+    path.write_text(text.replace("7", number))
+    with pytest.raises(UsageError) as caught:
+        folder.load(runs.build(tmp_path / "run", "pass"), path)
+    assert caught.value.code == "EXP002"
+
+
 def test_a_figure_of_a_check_that_brought_nothing_is_no_mistake_of_its_file(tmp_path: Path) -> None:
     run_folder = runs.build(tmp_path / "run", runs.World(lost="node-002", lost_at="collectives"))
     folder.load(run_folder, _expect(run_folder))
