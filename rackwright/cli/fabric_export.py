@@ -47,10 +47,15 @@ def _ibnetdiscover(cluster: Cluster, fabric: str | None) -> dict[str, str]:
 
 
 def _netbox(cluster: Cluster, fabric: str | None) -> dict[str, str]:
-    found = _cables(cluster, fabric)
+    built = [_built(cluster, name) for name in fabrics_of(cluster.plan, fabric)]
+    titles = {
+        slot: cluster.catalogue.platforms[pool.platform].title
+        for pool in cluster.plan.pools.values()
+        for slot in pool.slots
+    }
     return {
-        "cables.csv": netbox.cables(found),
-        "devices.csv": netbox.devices(found, _sites(cluster, fabric), _models(cluster, fabric)),
+        "cables.csv": netbox.cables(cable for one in built for cable in one.cables),
+        "devices.csv": netbox.devices(built, titles),
         "interfaces.csv": "".join(_interfaces(cluster, fabric)),
     }
 
@@ -64,18 +69,11 @@ def _interfaces(cluster: Cluster, fabric: str | None) -> Iterator[str]:
         yield rows if number else f"{header}\n{rows}"
 
 
-def _sites(cluster: Cluster, fabric: str | None) -> str:
-    plan = cluster.plan
-    return ",".join(sorted({plan.cabling[name].site for name in fabrics_of(plan, fabric)}))
-
-
-def _models(cluster: Cluster, fabric: str | None) -> dict[str, tuple[str, str]]:
-    """Role → maker and model of its switches, where all fabrics asked for are of the same."""
-    used = {cluster.plan.cabling[name].switch for name in fabrics_of(cluster.plan, fabric)} - {None}
-    if len(used) != 1:
-        return {}
-    entry = cluster.catalogue.switches[str(used.pop())]
-    return dict.fromkeys(("leaf", "spine", "core"), (entry.maker, entry.title))
+def _built(cluster: Cluster, fabric: str) -> netbox.Built:
+    cabling = cluster.plan.cabling[fabric]
+    entry = cluster.catalogue.switches[cabling.switch] if cabling.switch else None
+    model = (entry.maker, entry.title) if entry else ("", "")
+    return netbox.Built(cabling.site, model, list(cables(cluster.plan, fabric)))
 
 
 def _slurm_conf(cluster: Cluster, _: str | None) -> dict[str, str]:

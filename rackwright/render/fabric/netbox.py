@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rackwright.plan.fabric.lengths import BREAKOUT
+from rackwright.plan.fabric.links import MANAGER, NODE
 from rackwright.plan.racks import rack_name
 from rackwright.render.fabric.wires import Wire, unreadable
 
@@ -60,26 +61,34 @@ def _cable(cable: Cable) -> tuple[object, ...]:
     return (*ends, TYPES[cable.kind.partition(BREAKOUT)[0]], "planned", label, *length)
 
 
-def devices(found: Iterable[Cable], site: str, models: Mapping[str, tuple[str, str]]) -> str:
+class Built(NamedTuple):
+    """One fabric: where it stands, what its switches are, and its cables."""
+
+    site: str
+    switch: tuple[str, str]
+    """Maker and model; empty where nobody says."""
+    cables: Iterable[Cable]
+
+
+def devices(fabrics: Iterable[Built], nodes: Mapping[str, str]) -> str:
     """The import file of devices.
 
     Args:
-        found: cables, whose ends they are.
-        site: that all stand in.
-        models: role → maker and model.
+        fabrics: whose cables end at them.
+        nodes: name → model. Its maker is left to whoever imports it.
     """
-    ends: dict[str, tuple[str, End]] = {}
-    for cable in found:
-        ends[cable.a.device] = (cable.roles[0], cable.a)
-        ends[cable.z.device] = (cable.roles[1], cable.z)
-    rows = (_device(site, role, end, models) for _, (role, end) in sorted(ends.items()))
-    return _csv(DEVICES, rows)
+    rows: dict[str, tuple[object, ...]] = {}
+    for fabric in fabrics:
+        for cable in fabric.cables:
+            for role, end in zip(cable.roles, (cable.a, cable.z), strict=True):
+                if end.device not in rows:
+                    model = ("", nodes.get(end.device, "")) if role in {NODE, MANAGER} else fabric.switch
+                    rows[end.device] = (end.device, role, *model, "planned", fabric.site, *_stands(end))
+    return _csv(DEVICES, (row for _, row in sorted(rows.items())))
 
 
-def _device(site: str, role: str, end: End, models: Mapping[str, tuple[str, str]]) -> tuple[object, ...]:
-    maker, model = models.get(role, ("", ""))
-    rack = ("", "", "") if end.spot is None else (rack_name(*end.spot[:2]), end.spot.unit, "front")
-    return (end.device, role, maker, model, "planned", site, *rack)
+def _stands(end: End) -> tuple[object, ...]:
+    return ("", "", "") if end.spot is None else (rack_name(*end.spot[:2]), end.spot.unit, "front")
 
 
 def interfaces(found: Iterable[Cable], kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import yaml
 
 from rackwright import paths
 from rackwright.cli.frame import run
+from rackwright.plan.racks import rack_name
 from rackwright.render.fabric import cutsheet, ibnetdiscover, netbox
 from rackwright.render.fabric.network import Plug
 from rackwright.validate.fabric import simulation
@@ -49,6 +51,38 @@ def test_netbox_is_three_files(tmp_path: Path, capsys: Capture) -> None:
     assert len(wires) == CABLES
     assert {line.split(",")[0] for line in devices} == {device for device, _ in ends}
     assert {tuple(line.split(",")[:2]) for line in interfaces} == ends
+
+
+def test_netbox_knows_what_each_device_is_and_where_it_stands(tmp_path: Path, capsys: Capture) -> None:
+    """As the cut-sheet has it, for every device that stands somewhere."""
+    run(["fabric", "export", SPEC, "--as", "netbox", "--out", str(tmp_path)])
+    capsys.readouterr()
+    run(["fabric", "export", SPEC, "--as", "cutsheet"])
+    ends = [end for one in cutsheet.read(capsys.readouterr().out, "stdout") for end in (one.a, one.z)]
+    stands = {end.device: (rack_name(*end.spot[:2]), str(end.spot.unit)) for end in ends if end.spot}
+    with (tmp_path / "devices.csv").open(encoding="utf-8") as lines:
+        rows = {row["name"]: row for row in csv.DictReader(lines)}
+    placed = {name: (row["rack"], row["position"]) for name, row in rows.items() if row["rack"]}
+    assert placed == stands
+    assert {row["site"] for row in rows.values()} == {"hall-a"}
+    kinds = {row["role"]: (row["manufacturer"], row["device_type"]) for row in rows.values()}
+    assert kinds["leaf"] == kinds["spine"] == ("NVIDIA", "NVIDIA Quantum-2 QM9700")
+    assert rows["h100-001"]["device_type"] == "NVIDIA DGX H100"
+    assert (rows["compute-manager"]["device_type"], rows["compute-manager"]["rack"]) == ("", "")
+    with (tmp_path / "interfaces.csv").open(encoding="utf-8") as lines:
+        assert {row["type"] for row in csv.DictReader(lines)} == {"infiniband-ndr"}
+
+
+def test_netbox_has_each_device_in_its_own_site(tmp_path: Path, capsys: Capture) -> None:
+    """Fabrics of two sites, one of them of the cloud's."""
+    spec = str(paths.repository() / "clusters" / "lab-hybrid.yaml")
+    assert run(["fabric", "export", spec, "--as", "netbox", "--out", str(tmp_path)]) == 0
+    capsys.readouterr()
+    with (tmp_path / "devices.csv").open(encoding="utf-8") as lines:
+        sites = {row["name"].partition("-")[0]: row["site"] for row in csv.DictReader(lines)}
+    assert set(sites.values()) == {"hall", "cloud"}
+    with (tmp_path / "interfaces.csv").open(encoding="utf-8") as lines:
+        assert {row["type"] for row in csv.DictReader(lines)} == {"other"}
 
 
 def test_slurms_topology_is_that_of_its_files(capsys: Capture) -> None:
