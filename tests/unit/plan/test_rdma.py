@@ -23,6 +23,7 @@ def test_each_rail_of_a_slot_has_an_interface_with_a_table_of_its_own(plan_of: P
     assert set(plan.rdma) == {f"node-{number:03d}" for number in range(1, 5)}
     first, second = plan.rdma["node-001"].nics
     assert (first.table, second.table) == (1000, 1001)
+    assert [(nic.fabric, nic.rail) for nic in (first, second)] == [("compute", 0), ("compute", 1)]
     assert (first.pci, second.pci) == ("0000:18:00.0", "0000:2a:00.0")
     assert first.network != second.network
     assert first.address == plan.pools["node"].slots["node-001"].ports[0].address
