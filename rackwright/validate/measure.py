@@ -26,7 +26,7 @@ from rackwright.validate.parsers import dcgm_diag
 from rackwright.validate.parsers.table import VERSIONS, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rackwright.validate.model import Artefact
 
@@ -49,13 +49,14 @@ def measure(run: Run, read: Callable[[Artefact], str | Iterable[str]]) -> Measur
     """
     measured: list[Measurement] = []
     unread: list[Unread] = []
+    versions, platform_of = common_versions(run), platforms(run)
     for step in run.steps:
         if step.stdout is None or step.ended not in _TOLD_THEIR_TALE:
             continue
         parsed = understood(step, read(step.stdout), run)
         if parsed.status is not Completeness.COMPLETE:
             unread.append(Unread(step=step.name, status=parsed.status, problem=parsed.problem))
-        measured += measurements_of(step, parsed, run)
+        measured += _measurements(step, step.stdout, parsed, versions, platform_of)
     return Measurements(measurements=tuple(measured), unread=tuple(unread))
 
 
@@ -79,26 +80,28 @@ def understood(step: Step, text: str | Iterable[str], run: Run) -> Parsed:
     return parsed.model_copy(update={"readings": known})
 
 
-def measurements_of(step: Step, parsed: Parsed, run: Run) -> tuple[Measurement, ...]:
+def _measurements(
+    step: Step,
+    artefact: Artefact,
+    parsed: Parsed,
+    versions: dict[str, str],
+    platform_of: Mapping[str, str],
+) -> Iterator[Measurement]:
     """What was read, with the step's context where the tool says nothing."""
-    if step.stdout is None:
-        return ()
-    versions = common_versions(run)
-    platform_of = platforms(run)
-    return tuple(
-        Measurement(
+    parser = f"{step.tool}/{VERSIONS[step.tool]}"
+    for reading in parsed.readings:
+        context = _whole(reading.context, step.context)
+        yield Measurement(
             name=reading.name,
             value=reading.value,
             unit=reading.unit,
-            context=(context := _whole(reading.context, step.context)),
+            context=context,
             step=step.name,
-            artefact=step.stdout,
-            parser=f"{step.tool}/{VERSIONS[step.tool]}",
+            artefact=artefact,
+            parser=parser,
             platform=one_of(platform_of, context),
             versions=versions,
         )
-        for reading in parsed.readings
-    )
 
 
 def _whole(told: Context, asked: Context) -> Context:

@@ -88,8 +88,10 @@ class Context(Model):
 
     def over(self, below: Context) -> Context:
         """This context, completed by another where it says nothing."""
-        said = self.model_dump(exclude_defaults=True)
-        return Context(**{**below.model_dump(exclude_defaults=True), **said})
+        return below.model_copy(update={name: value for name, value in self if value != _SAYS_NOTHING[name]})
+
+
+_SAYS_NOTHING: dict[str, object] = dict(Context())
 
 
 class Artefact(Model):

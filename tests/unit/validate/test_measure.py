@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rackwright.catalogue.model import Check
 from rackwright.validate.measure import measure, understood
@@ -176,3 +178,19 @@ def test_a_value_of_one_node_does_not_name_all_others_of_its_job() -> None:
     whole = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, ("node-001", "node-002"), together=True)
     found = measure(whole, lambda _: text_of("nccl-tests/good")).measurements
     assert {one.context.nodes for one in found if one.name == "busbw"} == {("node-001", "node-002")}
+
+
+PLACES = st.builds(
+    Context,
+    node=st.sampled_from([None, "node-001"]),
+    rail=st.sampled_from([None, 0, 1]),
+    nodes=st.sampled_from([(), ("node-001", "node-002")]),
+    parameters=st.sampled_from([{}, {"order": 768}]),
+)
+
+
+@given(one=PLACES, below=PLACES)
+def test_what_one_context_says_goes_before_what_another_says(one: Context, below: Context) -> None:
+    said, beneath = (place.model_dump(exclude_defaults=True) for place in (one, below))
+    whole = one.over(below)
+    assert whole == Context(**{**beneath, **said})
