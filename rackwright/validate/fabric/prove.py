@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.errors import Incomplete
+from rackwright.errors import Incomplete, UsageError
 from rackwright.render.fabric.network import network
 from rackwright.render.fabric.opensm import Place, Seat, files
 from rackwright.validate.fabric.simulation import program, simulated
@@ -59,27 +59,29 @@ def prove(plan: Plan, fabric: str, plane: int, folder: Path, built: Network | No
 
     Raises:
         EnvironmentUnfit: opensm or ibsim is not installed.
+        UsageError: nobody is on the network.
         Incomplete: opensm came to no end, or its log does not say what it configured.
     """
     one = built or network(plan, fabric, plane)
+    at = _attach(fabric, one)
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "opensm.log"
     log.unlink(missing_ok=True)
-    place, seat = Place(str(folder), str(log)), Seat(guid=_port(one, _attach(one)))
+    place, seat = Place(str(folder), str(log)), Seat(guid=_port(one, at))
     for name, content in files(plan, fabric, one, place, seat).items():
         (folder / name).write_text(content, encoding="utf-8")
     started = time.monotonic()
-    _run(one, folder, log)
+    _run(one, at, folder, log)
     return _read(log, plane, one, time.monotonic() - started)
 
 
-def _run(one: Network, folder: Path, log: Path) -> None:
+def _run(one: Network, at: Device, folder: Path, log: Path) -> None:
     """Opensm once over the whole network, and to its end."""
     limit_s = 60 + len(one.devices) / 10
     command = [program("opensm"), "-o", "-F", str(folder / "opensm.conf")]
     with (
-        simulated(one, _attach(one).id, folder, limit_s) as simulation,
+        simulated(one, at.id, folder, limit_s) as simulation,
         (folder / "opensm.out").open("wb") as output,
     ):
         places = {"OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)}
@@ -104,9 +106,19 @@ def _run(one: Network, folder: Path, log: Path) -> None:
             ) from None
 
 
-def _attach(one: Network) -> Device:
+def _attach(fabric: str, one: Network) -> Device:
     """The adapter that opensm stands at."""
-    return next(device for device in one.devices.values() if not device.is_switch and device.ports)
+    cabled = {plug.device for plug in one.links}
+    for device in one.devices.values():
+        if not device.is_switch and device.ports and device.id in cabled:
+            return device
+    raise UsageError(
+        "opensm has no port to manage this network from",
+        where=f"fabrics.{fabric}",
+        got=f"{len(one.devices)} devices, none of them an adapter with a cable",
+        expected="one at least",
+        hint="put a pool on the fabric, or give a dump of a network with hosts",
+    )
 
 
 def _port(one: Network, device: Device) -> str:
