@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
@@ -37,14 +38,21 @@ def text_of(path: Path, code: str, expected: str) -> str:
         UsageError: it cannot be read.
     """
     try:
+        _refuse_device(path)
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # also bytes that are no text, and a path that no file can have
         raise UsageError(
             "the file cannot be read", code=code, where=str(path), got=_cause(error), expected=expected
         ) from None
 
 
-def _cause(error: OSError | UnicodeDecodeError) -> str:
+def _refuse_device(path: Path) -> None:
+    """Some never end; a pipe does, and may be read."""
+    if path.is_char_device() or path.is_block_device():
+        raise OSError(errno.EINVAL, "a device, and no file")
+
+
+def _cause(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 

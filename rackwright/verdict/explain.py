@@ -85,8 +85,12 @@ def _from_least(one: Measurement) -> tuple[float, str]:
 def _why(figure: Expectation | None, others: tuple[Expectation, ...]) -> str:
     if figure is None:
         return "no figure: nobody published, measured or learned one for it, and it is not judged by one"
-    said = figure.key.model_dump(mode="json", exclude_defaults=True, exclude={"name", "check"})
-    about = ", ".join(f"{name} {value}" for name, value in said.items()) or "any value of this name"
+    key = figure.key
+    said = key.model_dump(
+        mode="json", exclude_defaults=True, exclude={"name", "check", "parameters", "versions"}
+    )
+    every = {**said, **key.parameters, **key.versions}
+    about = ", ".join(f"{name} {value}" for name, value in every.items()) or "any value of this name"
     if not others:
         return f"the only one that fits; it is for {about}"
     strictest = max(others, key=strictness)

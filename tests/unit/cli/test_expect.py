@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,34 @@ def test_explain_names_the_figure_that_says_most(fleet: Path, capsys: Capture) -
     assert pair["provenance"] == "learned"
     assert pair["why"].startswith("of 2 that fit it says the most")
     assert [one["expected"] for one in pair["others"]] == ["at least 75 mbit_s"]
+
+
+def test_explain_tells_parameters_as_words(fleet: Path, capsys: Capture) -> None:
+    _learn(fleet, capsys)
+    file = fleet.parent / "figures.json"
+    _, document = _explained(fleet, capsys, "node-001", "--expect", str(file))
+    gflops = next(one for one in document["values"] if one["name"] == "gflops")
+    assert gflops["why"].endswith("order 768, threads 1")
+    assert "{" not in gflops["why"]
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/full", "/dev/null"])
+def test_a_device_is_no_file_of_figures_and_is_not_read_to_its_end(
+    fleet: Path, capsys: Capture, device: str
+) -> None:
+    for told in (["expect", "learn", str(fleet), "--out", device], ["judge", str(fleet), "--expect", device]):
+        assert run(told) == 2
+        assert "a device, and no file" in capsys.readouterr().err
+
+
+def test_figures_may_come_out_of_a_pipe(fleet: Path, capsys: Capture) -> None:
+    _learn(fleet, capsys)
+    text = (fleet.parent / "figures.json").read_bytes()
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as end:
+        end.write(text)
+    assert run(["judge", str(fleet), "--expect", f"/dev/fd/{reading}"]) == 0
+    os.close(reading)
 
 
 def test_explain_in_text_is_for_a_reader(fleet: Path, capsys: Capture) -> None:

@@ -197,6 +197,17 @@ def test_a_file_that_no_value_could_meet_is_refused(
     assert (caught.value.code, got in caught.value.got) == ("EXP002", True)
 
 
+@pytest.mark.parametrize("name", ["unit", "key", "nominal", "provenance", "source"])
+def test_an_expectation_without_one_of_its_parts_is_refused(tmp_path: Path, name: str) -> None:
+    one = _clock(at_most=1)
+    del one[name]
+    path = tmp_path / "expect.json"
+    path.write_text(json.dumps({"schema": "rackwright/expectations/1", "expectations": [one]}))
+    with pytest.raises(UsageError) as caught:
+        folder.load(runs.build(tmp_path / "run", "pass"), path)
+    assert (caught.value.code, caught.value.got) == ("EXP002", f"expectations.0.{name}: Field required")
+
+
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '"x"', "null"])
 def test_a_bound_that_is_no_number_is_refused(tmp_path: Path, number: str) -> None:
     path = tmp_path / "expect.json"
