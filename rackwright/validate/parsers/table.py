@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rackwright.validate.model import Tool
+from rackwright.validate.model import Completeness, Parsed, Tool
 from rackwright.validate.parsers import (
     clock,
     collectives,
@@ -34,8 +34,6 @@ from rackwright.validate.parsers.unread import Unread, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-
-    from rackwright.validate.model import Parsed
 
 LOGS: Mapping[Tool, Callable[[str | Iterable[str]], Parsed]] = {
     Tool.NCCL_TESTS: nccl_tests.parse,
@@ -71,6 +69,8 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
     Tool.NCCL_LOG: nccl_log.parse,
 }
 
+_PLAIN = frozenset({Tool.DMESG, Tool.NCCL_LOG})
+"""Tools whose output is text and nothing else: no part of it stands for another character."""
 VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1), Tool.NVBANDWIDTH: 2}
 """Raised where a parser reads something else out of an output than it did; measurements name it."""
 
@@ -84,9 +84,21 @@ def parse(tool: Tool, output: str | Iterable[str]) -> Parsed:
     """
     log = LOGS.get(tool)
     if log is not None:
-        return log(output)
+        return log(output) if tool in _PLAIN else _writable(log(output))
     try:
         text = output if isinstance(output, str) else whole(output)
     except Unread as unread:
         return unread.parsed
-    return PARSERS[tool](text)
+    return _writable(PARSERS[tool](text))
+
+
+def _writable(parsed: Parsed) -> Parsed:
+    """The same where it can be written down: JSON may spell half a character, which no file holds."""
+    try:
+        parsed.problem.encode()
+        for reading in parsed.readings:
+            reading.model_dump_json()
+    except ValueError:
+        problem = "half a character (a lone surrogate) stands in it, which is no text"
+        return Parsed(status=Completeness.CORRUPT, problem=problem)
+    return parsed

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rackwright import canonical
 from rackwright.catalogue.model import Check
 from rackwright.validate.measure import measure, understood
 from rackwright.validate.model import Completeness, Context, Ended, Measurements, Parsed, Run, Step, Tool
-from rackwright.validate.parsers.table import VERSIONS
+from rackwright.validate.parsers.lines import seal
+from rackwright.validate.parsers.table import VERSIONS, parse
 from tests.doubles import runs
 from tests.doubles.one_check import run_of, text_of
 
@@ -35,6 +38,23 @@ def _step(run: Run, name: str) -> Step:
 def _text(folder: Path, step: Step) -> str:
     assert step.stdout is not None
     return (folder / step.stdout.path).read_text(encoding="utf-8")
+
+
+def test_half_a_character_in_one_output_makes_that_one_corrupt_and_no_more(folder: Path) -> None:
+    """JSON can spell it, no file can hold it: it stopped the judgement of a whole fleet."""
+    text = text_of("dcgm-diag/fail-4-gpu-3")
+    warned = re.sub(r'"warning": "[^"]*"', r'"warning": "\\ud800"', text)
+    assert warned != text
+    assert parse(Tool.DCGM_DIAG, text).status is Completeness.COMPLETE
+    assert parse(Tool.DCGM_DIAG, warned).status is Completeness.CORRUPT
+    run = runs.load(folder)
+    clock = _step(run, "clock")
+    line = {"schema": "rackwright/clock/1", "kind": "result", "host": "\ud800", "reference": "x"}
+    odd = seal({**line, "offset_s": 0.0, "uncertainty_s": 0.0}) + "\n"
+    for output in (odd, odd.replace("result", "\ud801".encode("unicode-escape").decode())):
+        found = understood(clock, output, run)
+        assert found.status is not Completeness.COMPLETE
+        canonical.dumps(found)
 
 
 def test_interface_is_placed_on_its_rail(folder: Path) -> None:
