@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.catalogue.load import load as load_catalogue
 from rackwright.catalogue.model import Check
+from rackwright.errors import UsageError
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.measure import measure
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
 from rackwright.validate.parsers.table import parse
 from rackwright.validate.published import of_accelerators, published
+from rackwright.verdict import given
 from rackwright.verdict.curve import dips, jumps
 from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Value
 from tests.doubles import nccl
 from tests.doubles.mutants import of_text
+from tests.doubles.one_check import run_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rackwright.validate.model import Parsed
     from rackwright.verdict.model import Reason
 
@@ -45,9 +51,13 @@ def _figures(platform: str, nodes: int) -> dict[int, float]:
     }
 
 
+def _names(nodes: int) -> tuple[str, ...]:
+    return tuple(f"node-{number:03d}" for number in range(1, nodes + 1))
+
+
 def _reason(text: str | None, nodes: int, expected: tuple[Expectation, ...]) -> Reason:
     """What is said of the site by the criterion, or in place of it."""
-    names = tuple(f"node-{number:03d}" for number in range(1, nodes + 1))
+    names = _names(nodes)
     artefact = Artefact(path="raw/x", sha256=SHA)
     step = Step(
         name="nccl-tests/all_reduce_perf",
@@ -221,3 +231,29 @@ def test_no_mutant_of_a_slow_output_passes(share: float) -> None:
         for name, mutant in of_text(_text("p5.48xlarge", 2, share))
         if _reason(mutant, 2, expected).value is Value.PASS
     ] == []
+
+
+@pytest.mark.parametrize(("share", "refused"), [(0.69, True), (0.71, False)])
+def test_a_gate_of_an_operator_under_seven_tenths_of_what_was_published_is_refused(
+    tmp_path: Path, share: float, *, refused: bool
+) -> None:
+    """Whatever the plan itself says: the published figure is that of the same platform and size."""
+    platform, nodes = PLATFORMS[0]
+    figures = _figures(platform, nodes)
+    size, gb_s = max(figures.items())
+    planned = Expectations(expectations=tuple(of_accelerators(platform, nodes, ACCELERATORS)))
+    key = {"name": "busbw", "check": "nccl-tests", "collective": "all_reduce", "size_bytes": size}
+    gate = {"at_least": share * gb_s, "nominal": gb_s, "unit": "gb_s"}
+    about = {"provenance": "operator", "source": "ours"}
+    path = tmp_path / "expect.json"
+    path.write_text(
+        json.dumps({"schema": "rackwright/expectations/1", "expectations": [{"key": key, **gate, **about}]})
+    )
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(nodes), together=True)
+    measured = measure(run, lambda _: _text(platform, nodes, 1.0))
+    if not refused:
+        assert len(given.over(planned, path, run, measured).expectations) > len(planned.expectations)
+        return
+    with pytest.raises(UsageError) as caught:
+        given.over(planned, path, run, measured)
+    assert (caught.value.code, "of what healthy nodes reached" in caught.value.expected) == ("EXP001", True)

@@ -10,13 +10,15 @@ import pytest
 from rackwright import canonical
 from rackwright.validate.expectations import Expectations, Provenance
 from rackwright.verdict import folder
-from rackwright.verdict.learn import FEWEST, LEAST, learn, second_kind
+from rackwright.verdict.learn import FEWEST, LEAST, key_of, learn, second_kind
+from rackwright.verdict.matching import Bounds
 from tests.doubles import runs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rackwright.validate.expectations import Expectation
+    from rackwright.validate.expectations import Expectation, Key
+    from rackwright.verdict.folder import Judged
     from rackwright.verdict.learn import Lesson
 
 NODES = 9
@@ -123,3 +125,65 @@ def test_what_was_learned_judges_the_next_run(tmp_path: Path) -> None:
     node = next(one for one in judged.verdict.subjects if one.name == "node-005")
     reason = next(one for one in node.reasons if one.criterion == "speed")
     assert reason.provenance.startswith("learned: median 10.84 and MAD")
+
+
+TOLD = {
+    "collective": "all_gather",
+    "algorithm": "tree",
+    "size_bytes": 1 << 20,
+    "fabric": "store",
+    "ranks": 16,
+    "pattern": "float",
+    "parameters": {"order": 1024, "threads": 1},
+}
+
+
+def _key(judged: Judged, **context: object) -> Key:
+    one = next(one for one in judged.measurements.measurements if one.name == "gflops")
+    changed = one.model_copy(update={"context": one.context.model_copy(update=context)})
+    return key_of(changed, Bounds(judged.run, ()))
+
+
+def test_all_that_changes_a_figure_makes_it_another_one(tmp_path: Path) -> None:
+    """The context, the platform, and what of the image changes figures: a kernel alone has halved one."""
+    judged = folder.load(runs.build(tmp_path / "run", replace(runs.fleet(NODES), rails=1)))
+    nodes = runs.fleet(NODES).nodes
+    keys = [_key(judged), *(_key(judged, **{name: value}) for name, value in TOLD.items())]
+    images = ("kernel", "driver", "ofed", "cuda", "nccl", "neuron", "efa")
+    runs_: tuple[dict[str, object], ...] = (
+        {"platforms": {"dgx-h100": nodes}},
+        *({"images": {"debian": {name: "1"}}} for name in images),
+    )
+    keys += [_key(replace(judged, run=judged.run.model_copy(update=changed))) for changed in runs_]
+    assert len({key.identity for key in keys}) == len(keys)
+
+
+def test_what_changes_no_figure_makes_no_other_one(tmp_path: Path) -> None:
+    judged = folder.load(runs.build(tmp_path / "run", replace(runs.fleet(NODES), rails=1)))
+    other = judged.run.model_copy(update={"images": {"debian": {"os": "debian-13"}}})
+    same = (
+        _key(judged, node="node-002"),
+        _key(judged, parameters={"order": 768, "threads": 1, "iterations": 7}),
+        _key(replace(judged, run=other)),
+    )
+    assert {key.identity for key in same} == {_key(judged).identity}
+
+
+def _again(judged: Judged, started: str, *speeds: float) -> Judged:
+    """The same run at another time, in which node-003 was also measured at these speeds."""
+    measured = judged.measurements.measurements
+    one = next(one for one in measured if one.name == "gflops" and one.context.node == "node-003")
+    more = tuple(one.model_copy(update={"value": speed}) for speed in speeds)
+    values = judged.measurements.model_copy(update={"measurements": (*measured, *more)})
+    return replace(judged, run=judged.run.model_copy(update={"started": started}), measurements=values)
+
+
+def test_of_several_values_the_median_counts_and_the_youngest_run_dates_it(
+    tmp_path: Path,
+) -> None:
+    judged = folder.load(runs.build(tmp_path / "run", replace(runs.fleet(NODES), rails=1)))
+    times = ("2026-11-29T08:00:00Z", "2026-12-03T08:00:00Z", "2026-11-30T08:00:00Z")
+    found = _gflops(learn([_again(judged, time, 10.82, 1.0) for time in times]))
+    assert found.learned is not None
+    assert found.learned.values["node-003"] == pytest.approx(10.82)
+    assert (found.learned.subjects, found.date) == (NODES, "2026-12-03")
