@@ -75,6 +75,16 @@ def test_half_a_fleet_that_became_slow_does_not_pass_for_noise(before: Judged, t
     assert {name for name in NINE.nodes if _named(found, name).change is Change.WORSE} == set(slow)
 
 
+def test_a_fleet_that_scatters_does_not_widen_the_band_until_all_is_noise(
+    before: Judged, tmp_path: Path
+) -> None:
+    speeds = (10.8, 10.8, 10.8, 10.0, 9.0, 8.5, 8.0, 7.5, 7.0)
+    found = _to(before, tmp_path, gflops=dict(zip(NINE.nodes, speeds, strict=True)))
+    worse = [name for name in NINE.nodes if _named(found, name).change is Change.WORSE]
+    assert worse == list(NINE.nodes[4:])
+    assert MOST == pytest.approx(0.15), "docs/verdict.md"
+
+
 def test_a_new_fault_is_worse_whatever_the_figures(before: Judged, tmp_path: Path) -> None:
     found = _named(_to(before, tmp_path, result={"node-004": "another"}), "node-004")
     assert (found.change, found.before, found.after) == (Change.WORSE, "PASS", "FAIL")

@@ -150,10 +150,8 @@ def test_all_that_changes_a_figure_makes_it_another_one(tmp_path: Path) -> None:
     nodes = runs.fleet(NODES).nodes
     keys = [_key(judged), *(_key(judged, **{name: value}) for name, value in TOLD.items())]
     images = ("kernel", "driver", "ofed", "cuda", "nccl", "neuron", "efa")
-    runs_: tuple[dict[str, object], ...] = (
-        {"platforms": {"dgx-h100": nodes}},
-        *({"images": {"debian": {name: "1"}}} for name in images),
-    )
+    runs_: list[dict[str, object]] = [{"images": {"debian": {name: "1"}}} for name in images]
+    runs_.append({"platforms": {"dgx-h100": nodes}})
     keys += [_key(replace(judged, run=judged.run.model_copy(update=changed))) for changed in runs_]
     assert len({key.identity for key in keys}) == len(keys)
 
