@@ -82,7 +82,6 @@ def test_a_fleet_that_scatters_does_not_widen_the_band_until_all_is_noise(
     found = _to(before, tmp_path, gflops=dict(zip(NINE.nodes, speeds, strict=True)))
     worse = [name for name in NINE.nodes if _named(found, name).change is Change.WORSE]
     assert worse == list(NINE.nodes[4:])
-    assert MOST == pytest.approx(0.15), "docs/verdict.md"
 
 
 def test_a_new_fault_is_worse_whatever_the_figures(before: Judged, tmp_path: Path) -> None:
