@@ -176,11 +176,15 @@ def make(plan: Plan, there: list[str], devices: list[str], note: Plan) -> None:
 
 def kept(there: list[str]) -> Plan:
     """The note: drives, whether all is made of them, and mounts that are ours; without one, what is there."""
-    nothing: Plan = {"devices": there, "made": bool(there and layout() and signature(DEVICE)), "mounts": []}
-    if old := read(PLAN):
-        nothing["mounts"] = [json.loads(old)["mount"]]
-    note = on_host.kept(NOTE, nothing)
+    note = on_host.kept(NOTE, {}) or found(there)
     return {**note, "made": bool(note["made"] and there)}
+
+
+def found(there: list[str]) -> Plan:
+    """The note of a host that has none: an earlier release made its volume, or nobody did."""
+    old = read(PLAN)
+    made = bool(there and layout() and signature(DEVICE))
+    return {"devices": there, "made": made, "mounts": [json.loads(old)["mount"]] if old else []}
 
 
 def left_over(plan: Plan, note: Plan) -> list[str]:
