@@ -176,11 +176,11 @@ def make(plan: Plan, there: list[str], devices: list[str], note: Plan) -> None:
 
 def kept(there: list[str]) -> Plan:
     """The note: drives, whether all is made of them, and mounts that are ours; without one, what is there."""
-    note = on_host.kept(NOTE, {}) or found(there)
+    note = on_host.kept(NOTE, {}) or first_note(there)
     return {**note, "made": bool(note["made"] and there)}
 
 
-def found(there: list[str]) -> Plan:
+def first_note(there: list[str]) -> Plan:
     """The note of a host that has none: an earlier release made its volume, or nobody did."""
     old = read(PLAN)
     made = bool(there and layout() and signature(DEVICE))
