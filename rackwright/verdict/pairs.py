@@ -209,7 +209,8 @@ class _OneRail:
         fewest = 1 if len(self.ports) <= ALL_PAIRS else FEWEST_PARTNERS
         if len(good) < fewest:
             fault = min(self.faulty, default="")
-            cause = f"measured against {len(good)} good partners: too few to tell"
+            partners = "1 good partner" if len(good) == 1 else f"{len(good)} good partners"
+            cause = f"measured against {partners}: too few to tell"
             explained = self._port_of(fault) if fault else ""
             return unmeasured(who, PairBandwidth.name, cause, value=Value.NOT_RUN, explained_by=explained)
         fine = [one for ends in good for one in self.measured[ends]]

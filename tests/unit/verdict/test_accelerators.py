@@ -12,7 +12,17 @@ from rackwright.catalogue.model import Check
 from rackwright.errors import UsageError
 from rackwright.validate.expectations import Expectation, Expectations, Key, Provenance
 from rackwright.validate.measure import measure
-from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool, Unit
+from rackwright.validate.model import (
+    Artefact,
+    Context,
+    Ended,
+    Measurement,
+    Measurements,
+    Run,
+    Step,
+    Tool,
+    Unit,
+)
 from rackwright.validate.parsers.table import parse
 from rackwright.validate.published import of_accelerators, published
 from rackwright.verdict import given
@@ -165,6 +175,42 @@ def test_a_jump_of_latency_fails_although_bandwidth_only_rises() -> None:
     found = _reason(nccl.table(figures, nodes=1, accelerators=8), 1, _expected("p5.48xlarge", 1))
     assert (found.value, found.criterion) == (Value.FAIL, "accelerator-curve")
     assert "takes far longer than a greater size" in found.cause
+
+
+def test_curves_of_several_steps_are_not_made_one() -> None:
+    """One of small sizes that is fast, and one of great sizes that is slow throughout: neither dips."""
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(2), together=True)
+    step = run.steps[0]
+    assert step.stdout is not None
+    curves = {"all_reduce": {20: 100.0, 21: 110.0, 22: 120.0}, "all_gather": {23: 20.0, 24: 21.0, 25: 22.0}}
+    values = tuple(
+        Measurement(
+            name="busbw",
+            value=gb_s,
+            unit=Unit.GB_S,
+            context=Context(nodes=step.nodes, collective=collective, size_bytes=1 << power, ranks=16),
+            step=step.name,
+            artefact=step.stdout,
+        )
+        for collective, curve in curves.items()
+        for power, gb_s in curve.items()
+    )
+    found = judge(run, Measurements(measurements=values), Expectations(expectations=()))
+    site = next(subject for subject in found.subjects if subject.name == "hall")
+    curve = next(one for one in site.reasons if one.criterion == "accelerator-curve")
+    assert (curve.value, curve.cause) == (Value.PASS, "2 curves without a dip or a jump")
+
+
+def test_a_node_of_the_site_that_took_no_part_is_missed() -> None:
+    """A test of two nodes proves nothing of the third."""
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(2), together=True)
+    three = run.model_copy(update={"sites": {"hall": _names(3)}})
+    table = nccl.table({1 << 20: 100.0, 1 << 25: 300.0}, nodes=2, accelerators=ACCELERATORS)
+    measured = measure(three, lambda _: table)
+    found = judge(three, measured, Expectations(expectations=()))
+    site = next(subject for subject in found.subjects if subject.name == "hall")
+    said = next(one for one in site.reasons if one.criterion == "accelerator-bandwidth")
+    assert (said.value, said.cause) == (Value.ERROR, "node-003 took no part")
 
 
 def test_without_a_figure_nothing_passes() -> None:

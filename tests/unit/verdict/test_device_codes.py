@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rackwright.catalogue.model import Check
-from rackwright.validate.model import Tool
+from rackwright.validate.expectations import Expectations
+from rackwright.validate.measure import measure
+from rackwright.validate.model import Measurements, Tool
 from rackwright.validate.parsers.sealing import seal
 from rackwright.verdict.codes import Action, codes
+from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Reason, Value
 from tests.doubles.judging import named
 from tests.doubles.one_check import first, run_of, text_of, verdict
@@ -166,6 +169,15 @@ def test_a_diagnosis_is_judged_by_its_words(case: str, value: Value) -> None:
     found = _diagnosis(case)
     assert found.value is value
     assert found.action or value is Value.PASS
+
+
+def test_a_word_of_dcgm_that_nobody_knows_is_an_error() -> None:
+    measured = measure(DIAGNOSES, lambda _: text_of("dcgm-diag/good-4"))
+    first_one, *rest = measured.measurements
+    odd = first_one.model_copy(update={"value": "perhaps"})
+    found = judge(DIAGNOSES, Measurements(measurements=(odd, *rest)), Expectations(expectations=()))
+    said = next(one for one in named(found, NODE).reasons if one.criterion == "dcgm-diagnosis")
+    assert (said.value, said.measured) == (Value.ERROR, "perhaps")
 
 
 def test_a_failed_test_asks_for_something_whatever_the_severity_of_its_error() -> None:

@@ -50,6 +50,23 @@ def test_the_unit_makes_no_difference(values: list[float], power: int) -> None:
     assert fleet.outliers(_by_name(scaled)) == fleet.outliers(_by_name(values))
 
 
+def test_who_lies_within_a_wide_scatter_is_no_outlier() -> None:
+    """Under nine tenths of the median, and not further from it than half of the others."""
+    scattered = _by_name([6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0])
+    assert fleet.outliers(scattered) == frozenset()
+    assert fleet.outliers({**scattered, "broken": 0.1, "fast": 20.0}) == frozenset()
+    assert fleet.outliers({**_by_name([10.0 + number / 100 for number in range(9)]), "broken": 0.1}) == {
+        "broken"
+    }
+
+
+def test_few_nodes_below_the_figure_are_no_common_mode(case_of: Callable[[runs.World | str], Case]) -> None:
+    found = _figure(case_of("pass"), 20.0).verdict()
+    nodes = [one for one in found.subjects if one.kind is Kind.NODE]
+    assert {reason(one, "speed").value for one in nodes} == {Value.FAIL}
+    assert not any(one.criterion == "fleet-common" for subject in found.subjects for one in subject.reasons)
+
+
 def test_a_rail_far_below_the_nodes_best_is_found() -> None:
     assert fleet.below_best({"r0": 100.0, "r1": 95.0, "r2": 70.0}) == {"r2"}
     assert fleet.below_best({}) == frozenset()

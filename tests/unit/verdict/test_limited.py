@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rackwright.catalogue.model import Check
@@ -10,6 +12,7 @@ from rackwright.validate.model import Tool
 from rackwright.validate.parsers.lines import seal
 from rackwright.validate.parsers.sealing import seal as sealed
 from rackwright.verdict.model import Reason, Value
+from tests.doubles.judging import named
 from tests.doubles.one_check import exchanging, first, limits_of, planned, run_of, text_of, verdict
 
 NODE = "node-001"
@@ -143,6 +146,34 @@ def test_time_without_a_link_counts_and_not_how_often_it_went(down_s: float, val
     found = _ports(_counters(down_s=down_s, link_downed=3))
     assert found.value is value
     assert value is Value.PASS or found.cause == "down of device mlx5_0 port 1 is 7.1 s"
+
+
+def _two_ports(watched: str) -> str:
+    """Both ports lost their link three times; of one it was watched for how long."""
+    lines = []
+    for at, share in ((100.0, 0), (160.0, 1)):
+        for device in ("mlx5_0", "mlx5_1"):
+            values = {"port_xmit_data": 4000 * share, "link_downed": 7 + 3 * share}
+            about = {"host": NODE, "device": device, "port": 1, "ports": 2, "at_s": at, "values": values}
+            down = {"down_s": 1.0 * share} if device == watched else {}
+            lines.append(seal({"schema": "rackwright/counters/1", "kind": "sample", **about, **down}))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(("watched", "other"), [("mlx5_0", "mlx5_1"), ("mlx5_1", "mlx5_0")])
+def test_how_long_one_port_was_down_says_nothing_of_another(watched: str, other: str) -> None:
+    found = _ports(_two_ports(watched))
+    assert (found.value, found.cause) == (Value.FAIL, f"link_downed (growth) of device {other} port 1 is 3")
+
+
+def test_counters_that_do_not_tell_what_was_sent_prove_no_traffic() -> None:
+    lines = [json.loads(line) for line in _counters(link_downed=0).splitlines()]
+    for line in lines:
+        del line["crc32"], line["values"]["port_xmit_data"]
+    text = "".join(f"{seal(line)}\n" for line in lines)
+    found = verdict(exchanging(PORTS), {NODE: text}, limits_of(Check.COUNTERS))
+    said = next(one for one in named(found, NODE).reasons if one.criterion == "traffic")
+    assert (said.value, said.cause) == (Value.NOT_RUN, "no counter of its ports tells what was sent")
 
 
 def test_ports_over_which_nothing_went_prove_nothing() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rackwright.catalogue.model import Check
 from rackwright.validate.expectations import Expectation, Key, Provenance
-from rackwright.validate.model import Artefact, Context, Measurement, Tool, Unit
+from rackwright.validate.model import Artefact, Context, Measurement, Rail, Tool, Unit
 from rackwright.verdict.matching import Bounds, beyond, within
 from tests.doubles.one_check import run_of
 
@@ -91,3 +91,48 @@ def test_how_far_a_value_is_beyond_its_bound(value: float | str, bound: dict[str
     figure = _figure(**bound)
     assert beyond(_value(value), figure) == far
     assert within(_value(value), figure) is (far <= 0)
+
+
+OF: dict[str, object] = {
+    "platform": "dgx-h100",
+    "pool": "h100",
+    "collective": "all_reduce",
+    "algorithm": "a",
+    "size_bytes": 8,
+    "fabric": "compute",
+    "rails": 1,
+    "ranks": 16,
+    "link": "wan",
+    "pattern": "p",
+    "parameters": {"order": 1},
+    "versions": {"nccl": "2.26"},
+}
+"""What the value below is of."""
+OTHERS: dict[str, object] = {
+    **{name: "another" for name, said in OF.items() if isinstance(said, str)},
+    **{name: 7 for name, said in OF.items() if isinstance(said, int)},
+    "parameters": {"order": 2},
+    "versions": {"nccl": "2.27"},
+}
+
+
+@pytest.mark.parametrize("name", OF)
+def test_a_figure_for_something_else_is_not_taken(name: str) -> None:
+    assert OF.keys() == Key.model_fields.keys() - {"name", "check"}
+    rail = Rail(node=NODE, fabric="compute", rail=0, interface="r0")
+    run = RUN.model_copy(
+        update={"rails": (rail,), "pools": {"h100": (NODE,)}, "images": {"x": {"nccl": "2.26"}}}
+    )
+    said = {part: value for part, value in OF.items() if part in Context.model_fields}
+    value = _value(5.0).model_copy(
+        update={"context": Context.model_validate({"node": NODE, "rail": 0, **said})}
+    )
+    right, wrong = _figure(key={name: OF[name]}, at_most=1), _figure(key={name: OTHERS[name]}, at_most=1)
+    assert Bounds(run, (wrong,)).of(value) is None
+    assert Bounds(run, (wrong, right)).of(value) is right
+
+
+def test_a_figure_in_another_unit_is_not_taken_and_no_value_is_within_it() -> None:
+    micro = _figure(Unit.MICROSECONDS, at_most=1e9)
+    assert Bounds(RUN, (micro,)).of(_value(1.0)) is None
+    assert not within(_value(1.0), micro)
