@@ -181,7 +181,7 @@ def test_of_several_values_the_median_counts_and_the_youngest_run_dates_it(
 ) -> None:
     judged = folder.load(runs.build(tmp_path / "run", replace(runs.fleet(NODES), rails=1)))
     times = ("2026-11-29T08:00:00Z", "2026-12-03T08:00:00Z", "2026-11-30T08:00:00Z")
-    found = _gflops(learn([_again(judged, time, 10.82, 1.0) for time in times]))
+    found = _gflops(learn([_again(judged, time, 50.0, 1.0) for time in times]))
     assert found.learned is not None
     assert found.learned.values["node-003"] == pytest.approx(10.82)
     assert (found.learned.subjects, found.date) == (NODES, "2026-12-03")
