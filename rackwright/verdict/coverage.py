@@ -59,6 +59,9 @@ _IN_ALL: Mapping[Tool, frozenset[str]] = {
     Tool.COUNTERS: frozenset({"ports"}),
 }
 """Names without which an output of a tool is not whole, about whatever they are."""
+_SEALED = frozenset({Tool.NVIDIA_SMI, Tool.NVLINK})
+"""Tools whose output the suites seal, and of which no criterion tells that it was not: of the kernel's log
+its own does, and NCCL's stands in the output of a test, which ends with words of its own."""
 _ONLY_IF_ANY = frozenset({"latency", "wrong"})
 """Of a link over which nothing comes there is none, which its path MTU of nought says; and the parser of
 nccl-tests knows in which halves of its rows wrong elements are looked for."""
@@ -112,9 +115,17 @@ def _holes(evidence: Evidence, step: Step, blamed: set[str]) -> Iterator[Judgeme
         yield from _of_step(evidence, step, f"{step.name} brought no value")
     elif not _has_all(step, brought):
         yield from _of_step(evidence, step, f"some values of {step.name} are missing")
+    elif _may_be_cut(step, brought) and step.stdout and step.stdout.path not in blamed:
+        cause = f"{step.name} has no last line: what it does not show may have been cut off"
+        yield from _of_step(evidence, step, cause)
     elif step.ended is Ended.FAILED and step.stdout and step.stdout.path not in blamed:
         cause = f"{step.name} ended with status {step.exit_status}, which its output does not explain"
         yield from _of_step(evidence, step, cause)
+
+
+def _may_be_cut(step: Step, brought: list[Measurement]) -> bool:
+    """Whether an output lacks the last line by which it is whole."""
+    return step.tool in _SEALED and any(one.name == "sealed" and one.value is not True for one in brought)
 
 
 def _has_all(step: Step, brought: list[Measurement]) -> bool:

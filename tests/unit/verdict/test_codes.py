@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from rackwright.verdict.codes import Action, Codes, Entry, Event, asked, codes, of_dcgm
+from rackwright.verdict.codes import Action, Codes, Entry, Event, asked, codes, of_dcgm, rank
 
 TABLE = codes()
 ENTRIES = [*TABLE.xid, *TABLE.sxid, *TABLE.dcgm.errors, TABLE.fallen_off_bus, TABLE.unknown]
@@ -19,6 +19,13 @@ def xid(code: int, **about: object) -> Event:
 def test_every_fatal_code_has_an_action() -> None:
     assert [entry for entry in ENTRIES if entry.fatal and entry.action in (Action.NONE, None)] == []
     assert all(entry.when_fatal is not Action.NONE for entry in ENTRIES)
+
+
+def test_what_is_no_fault_asks_for_no_more_than_any_fault() -> None:
+    """So that what a device is told to ask for is by the event that is its fault."""
+    events = [*TABLE.xid, *TABLE.sxid, TABLE.fallen_off_bus, TABLE.unknown]
+    harmless = max(rank(entry.action) for entry in events if not entry.fatal)
+    assert harmless <= min(rank(entry.action) for entry in events if entry.fatal)
 
 
 def test_a_table_with_a_fatal_code_and_no_action_is_refused() -> None:

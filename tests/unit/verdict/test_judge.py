@@ -332,6 +332,41 @@ def test_a_port_without_a_carrier_is_no_evidence_on_others(case_of: CaseOf) -> N
         assert (said.value, f"slow or cut to {other}/r1" in said.cause) == (NOT_RUN, True)
 
 
+def test_a_step_that_was_understood_and_brought_nothing_does_not_pass(case_of: CaseOf) -> None:
+    """Also where another of the same kind brought all that its criterion asks for."""
+    case = case_of("pass")
+    step = next(one for one in case.run.steps if one.name == "matrix/node-001")
+    again = step.model_copy(update={"name": "matrix/node-001/repeat-1"})
+    measured = case.measurements()
+    found = case.having(steps=(*case.run.steps, again)).verdict(measured)
+    assert _not_passing(found) == {"node-001": ERROR, "hall": ERROR}
+    assert "matrix/node-001/repeat-1 brought no value" in {
+        one.cause for one in _named(found, "node-001").reasons
+    }
+
+
+@pytest.mark.parametrize(("name", "again"), [("z-later", PASS), ("a-before", ERROR)])
+def test_what_failed_and_was_measured_later_is_made_up_for(case_of: CaseOf, name: str, again: Value) -> None:
+    """What was measured before it is not: it fell ill meanwhile."""
+    case = case_of("pass")
+    step = next(one for one in case.run.steps if one.name == "disk/node-001")
+    lost = step.model_copy(update={"name": name, "ended": Ended.TIMED_OUT, "stdout": None})
+    others = tuple(one for one in case.run.steps if one is not step)
+    ordered = (*others, lost, step) if again is PASS else (*others, step, lost)
+    assert case.having(steps=ordered).verdict(case.measurements()).verdict is again
+
+
+def test_each_of_several_values_is_held_to_its_bound(case_of: CaseOf) -> None:
+    case = case_of("pass")
+    measured = case.measurements().measurements
+    one = next(one for one in measured if one.step == "matrix/node-001" and one.name == "wrong")
+    for values in ((0, 3), (3, 0), (0, 0, 3)):
+        more = tuple(one.model_copy(update={"value": value}) for value in values)
+        kept = (*(other for other in measured if other is not one), *more)
+        found = case.verdict(Measurements(measurements=kept))
+        assert _reason(_named(found, "node-001"), "matrix-verify").value is FAIL
+
+
 def test_two_steps_of_one_name_prove_nothing(case_of: CaseOf) -> None:
     case = case_of("pass")
     found = case.having(steps=(*case.run.steps, case.run.steps[0])).verdict()

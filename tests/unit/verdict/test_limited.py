@@ -7,10 +7,13 @@ import json
 import pytest
 
 from rackwright.catalogue.model import Check
+from rackwright.validate.expectations import Expectations
 from rackwright.validate.limits import Limit, limits
-from rackwright.validate.model import Tool
+from rackwright.validate.measure import measure
+from rackwright.validate.model import Measurements, Tool, Unit
 from rackwright.validate.parsers.lines import seal
 from rackwright.validate.parsers.sealing import seal as sealed
+from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Reason, Value
 from tests.doubles.judging import named
 from tests.doubles.one_check import exchanging, first, limits_of, planned, run_of, text_of, verdict
@@ -87,6 +90,31 @@ def test_each_limit_of_gpus_sees_its_fault_and_names_the_gpu(limit: str) -> None
 def test_a_value_that_nobody_asked_for_leaves_the_node_unjudged(limit: str) -> None:
     found = _gpus(_smi(without=limit))
     assert (found.value, found.cause.endswith("selects no value")) == (Value.NOT_RUN, True)
+
+
+def _unsealed(text: str) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("# rackwright"))
+
+
+def test_output_on_gpus_without_its_last_line_does_not_pass_and_a_fault_in_it_is_one() -> None:
+    """It may have been cut off, and what it does not show with it."""
+    lacking = _gpus(_unsealed(_smi()))
+    assert (lacking.value, "may have been cut off" in lacking.cause) == (Value.ERROR, True)
+    assert _gpus(_unsealed(_smi(bad="row_remap_failure"))).value is Value.FAIL
+    links = run_of(Check.GPU_STATE, Tool.NVLINK, (NODE,))
+    up = planned(Check.GPU_STATE, "nvlinks_up", at_least=1, unit=Unit.YES_NO)
+    whole = text_of("nvlink/good")
+    assert first(verdict(links, {NODE: whole}, (up,)), NODE).value is Value.PASS
+    assert first(verdict(links, {NODE: _unsealed(whole)}, (up,)), NODE).value is Value.ERROR
+
+
+@pytest.mark.parametrize("name", ["gpus", "sealed"])
+def test_output_on_gpus_of_which_a_part_was_not_read_does_not_pass(name: str) -> None:
+    measured = measure(GPUS, lambda _: _smi())
+    kept = tuple(one for one in measured.measurements if one.name != name)
+    expected = Expectations(expectations=limits_of(Check.GPU_STATE))
+    found = judge(GPUS, Measurements(measurements=kept), expected)
+    assert first(found, NODE).value is Value.ERROR
 
 
 def test_power_that_is_capped_by_software_is_no_fault() -> None:
