@@ -3,45 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.unit.roles.nvmeof_hosts import ELSEWHERE, EMPTY, MOUNT, Values, applied, did, paths_of, plan
 from tests.unit.roles.programs import Host, load
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-Values = dict[str, Any]
-EMPTY: Values = {"identity": {"nqn": "nqn.me", "id": "me"}, "subsystems": {}}
-MOUNT = {"mount": "/fast", "uuid": "1-2", "file_system": "ext4"}
-
-
-def plan(*names: str, of_route: Values | None = None, **wishes: object) -> Values:
-    """Connected to these subsystems by one path each, with one mount."""
-    route = {"transport": "tcp", "address": "10.0.0.1", "service": 4420, "source": None, **(of_route or {})}
-    one = {
-        "target": "head-001",
-        "routes": [route],
-        "authenticated": False,
-        "reconnect_s": 10,
-        "loss_timeout_s": -1,
-        "policy": "numa",
-        "mounts": [MOUNT],
-        **wishes,
-    }
-    return {**EMPTY, "subsystems": dict.fromkeys(names, one)}
-
-
-ELSEWHERE = plan("a", mounts=[{**MOUNT, "uuid": "3-4"}])
-
-
-def did(host: Host, before: int) -> list[str]:
-    """What was run from a call on and changes something."""
-    words = ("systemctl e", "systemctl d", "nvme", "mkfs")
-    return [call for call in host.calls[before:] if call.startswith(words) and "daemon-reload" not in call]
 
 
 @pytest.fixture
@@ -84,16 +55,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> Modu
 
     monkeypatch.setattr(paths_of(module), "connect", connect)
     return module
-
-
-def paths_of(program: ModuleType) -> ModuleType:
-    """The module of paths that it has imported."""
-    return sys.modules[program.connected.__module__.removeprefix("program_")]
-
-
-def applied(program: ModuleType, plan: Values, **wishes: object) -> Values:
-    answer: Values = program.apply({"plan": plan, "check": False, **wishes})
-    return answer
 
 
 def test_what_is_planned_no_more_is_unmounted_then_disconnected_before_its_target_goes(
