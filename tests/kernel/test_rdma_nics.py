@@ -73,13 +73,14 @@ def test_rdma_over_soft_links_serves_nvme_is_back_after_a_boot_and_what_a_hand_c
 
     guests.run(NODE, "rdma link delete rxe_eth2; sysctl -q net.ipv4.conf.eth1.arp_ignore=0")
     links = guests.run(NODE, "rdma link show")
-    found = {(one["kind"], one["subject"]) for one in storage.drift(NODE, code=1)}
+    told = storage.drift(NODE, code=1)
+    found = {(one["kind"], one["subject"]) for one in told}
     lost = {one for one in found if one[0] == "namespace" or one == PATHS}
     assert found - lost == {
         ("state", "eth2 RDMA link"),
         ("state", "eth2 mark"),
         ("sysctl", "net.ipv4.conf.eth1.arp_ignore"),
-    }, "all else is back"
+    }, f"all else is back: {told}"
     assert len(lost - {PATHS}) <= 1, "of two paths one needs that link"
     assert guests.run(NODE, "sysctl -n net.ipv4.conf.eth1.arp_ignore") == "0"
     assert guests.run(NODE, "rdma link show") == links
