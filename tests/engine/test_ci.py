@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
-from ruamel.yaml import YAML
 
-from rackwright import paths
+from tests.doubles.ci_examples import FOLDER, HOSTLESS, JOBS, Job, Runner, read
 from tests.doubles.command_lines import refusals
 
 if TYPE_CHECKING:
@@ -20,56 +17,11 @@ if TYPE_CHECKING:
 
     from tests.doubles.site import Site
 
-FOLDER = paths.repository() / "docs" / "ci"
-SCRIPTS = Path(sys.executable).parent
-REAL = "check|plan|preview|doctor|up"
-"""Commands that need an engine and BMCs, and no host."""
-_SHIM = f"""#!/bin/sh
-printf '%s\\n' "$*" >> "$SAID"
-test "$1" != "$BAD" || exit "$BAD_CODE"
-case "$1" in {REAL}) exec "{SCRIPTS / "rackwright"}" "$@";; esac
-"""
-"""rackwright itself; of what needs hosts, only that it was called."""
-_CLIENT = """#!/bin/sh
-for word; do
-    test -f "$word" && word=$(cat "$word")
-    printf '%s\\n' "$word" >> "$SAID"
-done
-"""
-"""Of a code host's own client, what it was told, files by their content."""
-WITHIN_S = 900
 
-
-class Job(NamedTuple):
-    """One job of a file: its shell steps, one script each."""
-
-    name: str
-    steps: list[str]
-
-
-def _read(name: str) -> dict[str, Any]:
-    return YAML(typ="safe", pure=True).load(FOLDER / name)  # type: ignore[no-any-return]  # (a mapping, by the format)
-
-
-def github(name: str) -> Job:
-    """The one job of a workflow; a step that uses an action is GitHub's."""
-    (job,) = _read(f"github/{name}.yml")["jobs"].values()
-    return Job(name, [step["run"] for step in job["steps"] if "run" in step])
-
-
-def gitlab(name: str) -> Job:
-    """GitLab runs all lines of a job in one shell."""
-    read = _read("gitlab/.gitlab-ci.yml")
-    return Job(f"gitlab {name}", ["\n".join([*read["default"]["before_script"], *read[name]["script"]])])
-
-
-JOBS = [*map(github, ("pull-request", "deploy", "nightly")), *map(gitlab, ("preview", "up", "nightly"))]
-
-
-def test_every_example_is_read() -> None:
+def test_every_example_isread() -> None:
     files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.suffix in {".yml", ".yaml"}}
     assert files == {f"github/{job.name}.yml" for job in JOBS[:3]} | {"gitlab/.gitlab-ci.yml"}
-    jobs = {name for name, value in _read("gitlab/.gitlab-ci.yml").items() if "script" in value}
+    jobs = {name for name, value in read("gitlab/.gitlab-ci.yml").items() if "script" in value}
     assert jobs == {job.name.removeprefix("gitlab ") for job in JOBS[3:]}
 
 
@@ -81,62 +33,11 @@ def test_the_command_line_takes_what_a_job_asks(job: Job) -> None:
     assert [said for line in asked for said in refusals(line)] == []
 
 
-class Runner:
-    """A CI runner in a checkout of a site's spec."""
-
-    def __init__(self, site: Site, folder: Path) -> None:
-        self.checkout, self.said = folder / "checkout", folder / "said"
-        (self.checkout / "clusters").mkdir(parents=True)
-        for path in site.folder.iterdir():
-            if path.is_file():
-                shutil.copy(path, self.checkout / "clusters")
-        (site.state / "console").mkdir(parents=True, exist_ok=True)
-        self.environment = site.environment | {
-            "PATH": f"{folder / 'bin'}:{SCRIPTS}:{os.environ['PATH']}",
-            "SPEC": f"clusters/{site.spec.name}",
-            "SAID": str(self.said),
-            "BAD": "",
-            "BAD_CODE": "0",
-            "NUMBER": "7",
-            "CI_MERGE_REQUEST_IID": "7",
-            "CI_PROJECT_DIR": str(self.checkout),
-            "AWS_TOKEN": "token",
-            "ROLE": "arn:aws:iam::123456789012:role/ci",
-            "GITHUB_STEP_SUMMARY": str(folder / "summary"),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-        }
-        (folder / "bin").mkdir()
-        for name, text in (("rackwright", _SHIM), ("gh", _CLIENT), ("glab", _CLIENT)):
-            (folder / "bin" / name).write_text(text)
-            (folder / "bin" / name).chmod(0o755)
-        author = ["-c", "user.name=ci", "-c", "user.email=ci@test.example"]
-        for words in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "spec"]):
-            subprocess.run(["git", *words], cwd=self.checkout, env=self.environment, check=True)
-
-    def run(self, job: Job, bad: str = "", code: int = 0) -> list[int]:
-        """Exit codes of a job's steps; as by GitHub, bash ends a step at its first failure."""
-        self.said.write_text("")
-        environment = self.environment | {"BAD": bad, "BAD_CODE": str(code)}
-        return [self._step(step, environment) for step in job.steps]
-
-    def _step(self, step: str, environment: dict[str, str]) -> int:
-        return subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", step],
-            cwd=self.checkout,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=WITHIN_S,
-        ).returncode
-
-    @property
-    def commands(self) -> str:
-        return self.said.read_text()
-
-
 @pytest.fixture
 def runner(make_site: Callable[..., Site], tmp_path: Path) -> Runner:
-    return Runner(make_site(hosts=2), tmp_path)
+    site = make_site(hosts=2)
+    (site.state / "console").mkdir(parents=True, exist_ok=True)
+    return Runner(tmp_path, site.spec, site.environment, HOSTLESS)
 
 
 @pytest.mark.engine
