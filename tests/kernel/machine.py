@@ -124,20 +124,11 @@ class Machine:
         self.monitor(f"savevm {name}")
 
     def restore(self, name: str = SAVED) -> None:
-        """Bring memory and disks back, in a machine that is started for it.
-
-        One that is put back while it runs hears nothing of its network for some seconds, up to a minute on a
-        busy host; one that is started so answers at once (measured on 2026-11-29, QEMU 7.2).
-        """
-        self.end()
-        self.start("-loadvm", name)
-
-    def end(self) -> None:
-        """Let QEMU write what it has of the disks, and end."""
-        if self.process is not None and self.on:
-            with Monitor(self.folder / "monitor") as monitor:
-                monitor.run("quit")
-            self.process.wait(WITHIN_S)
+        """Bring memory and disks back; one that is off is switched on for it."""
+        if self.on:
+            self.monitor(f"loadvm {name}")
+        else:
+            self.start("-loadvm", name)
 
     def monitor(self, line: str) -> str:
         """Run one line of QEMU's monitor for people, whose answer is an error unless it is a report."""

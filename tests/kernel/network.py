@@ -56,6 +56,14 @@ class Network:
             self.namespace.ip("link", "set", tap, "master", bridge, "up")
         return taps
 
+    def forget_neighbours(self) -> None:
+        """Ask for guests' addresses anew, by which they learn ours.
+
+        A saved guest knows the bridge by the address that it had then, and would answer that one for half a
+        minute.
+        """
+        self.namespace.ip("neigh", "flush", "all")
+
     def cut(self, tap: str) -> None:
         """Pull a cable."""
         self.namespace.ip("link", "set", tap, "nomaster")
