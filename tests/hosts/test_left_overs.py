@@ -116,6 +116,7 @@ def test_what_the_spec_wants_elsewhere_goes_too_and_what_was_there_stays(small_l
     (folder / "logs" / "other").touch()
     small_lab.up()
     ask(small_lab.places.socket, Request(Verb.ON, "node-001"))
+    small_lab.wait("node-001", "on")  # its console is opened after the answer
     assert (folder / "keys/bmc.csv").stat().st_mode & 0o777 == 0o600
     assert (folder / "keys/ca.pem").exists()
     assert "power on" in (folder / "logs/consoles/node-001.log").read_text()
