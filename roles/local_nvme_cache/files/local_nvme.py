@@ -137,9 +137,18 @@ def require_same(plan: Plan, there: list[str]) -> None:
 
 
 def layout() -> str:
-    """How the volume lies on its drives, as LVM says it: ``striped`` or ``linear``; empty for no volume."""
+    """How the volume lies on its drives, as LVM says it: ``striped`` or ``linear``; empty for no volume.
+
+    LVM has a line for each segment: a linear volume has one on each drive.
+    """
     said = run("lvs", "--noheadings", "--options", "segtype", f"{GROUP}/{VOLUME}")
-    return said.stdout.strip() if said.returncode == 0 else ""
+    return " and ".join(sorted(set(said.stdout.split()))) if said.returncode == 0 else ""
+
+
+def active() -> bool:
+    """Whether the volume has a device; without one nobody can tell what is on it."""
+    said = run("lvs", "--noheadings", "--options", "lv_active", f"{GROUP}/{VOLUME}")
+    return "active" in said.stdout.split()
 
 
 def require_shape(plan: Plan, there: list[str], note: Plan) -> None:
@@ -181,9 +190,12 @@ def kept(there: list[str]) -> Plan:
 
 
 def first_note(there: list[str]) -> Plan:
-    """The note of a host that has none: an earlier release made its volume, or nobody did."""
+    """The note of a host that has none: an earlier release made its volume, or nobody did.
+
+    A run lays the plan once the volume is made; and what a volume without a device holds is never made anew.
+    """
     old = read(PLAN)
-    made = bool(there and layout() and signature(DEVICE))
+    made = bool(there and layout() and (old or not active() or signature(DEVICE)))
     return {"devices": there, "made": made, "mounts": [json.loads(old)["mount"]] if old else []}
 
 

@@ -94,7 +94,13 @@ esac
     "pvcreate": 'for one; do case "$one" in -*) ;; *) echo "$one" >> pv;; esac; done',
     "vgcreate": 'for one; do case "$one" in /*) echo "$one" >> vg;; esac; done',
     "lvcreate": '[ ! -e lv ] || exit 5; case "$*" in *striped*) echo striped;; *) echo linear;; esac > lv',
-    "lvs": "cat lv 2>/dev/null || exit 5",
+    "lvs": """\
+[ -e lv ] || exit 5
+case "$*" in
+    *lv_active*) [ -e inactive ] || echo "  active";;
+    *) if grep -q linear lv; then while read -r _; do cat lv; done < vg; else cat lv; fi;;
+esac
+""",
     "mkfs.ext4": "echo ext4 > fs",
     "mkfs.xfs": "echo xfs > fs",
     "blkid": """\

@@ -165,6 +165,31 @@ def test_a_volume_of_a_host_without_a_note_is_as_it_was_made(
     assert "systemctl disable --now --quiet cache.mount" in changing(host, before)
 
 
+def test_a_volume_in_line_over_two_drives_has_a_segment_on_each(scratch: ModuleType, plan: Values) -> None:
+    in_line = {**plan, "layout": "linear"}
+    assert applied(scratch, in_line)
+    assert applied(scratch, in_line) == []
+
+
+@pytest.mark.parametrize("laid", [True, False], ids=["upgraded", "back again"])
+def test_what_a_volume_without_a_device_holds_is_not_made_anew(
+    scratch: ModuleType, host: Host, plan: Values, *, laid: bool
+) -> None:
+    applied(scratch, plan)
+    scratch.NOTE.unlink()
+    if laid:
+        scratch.PLAN.write_text(json.dumps(plan))
+    fs, mounted = host.folder / "lvm" / "fs", host.folder / "mounted" / "cache.mount"
+    fs.rename(fs.with_name("inactive"))
+    mounted.rename(mounted.with_name("failed"))
+    before = len(host.calls)
+    applied(scratch, plan)
+    fs.with_name("inactive").rename(fs)
+    mounted.unlink()
+    applied(scratch, plan)
+    assert not [call for call in host.calls[before:] if call.startswith("mkfs")]
+
+
 def test_a_volume_that_was_taken_away_by_hand_is_made_anew(
     scratch: ModuleType, host: Host, plan: Values
 ) -> None:
