@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import on_host
@@ -101,9 +102,19 @@ def pci(interface: str) -> str:
     return own[-1] if own else ""
 
 
-def by_pci() -> dict[str, str]:
-    """PCI address → name that the interface behind it has now."""
-    return {pci(entry.name): entry.name for entry in INTERFACES.iterdir() if (entry / "device").exists()}
+def by_pci() -> dict[str, list[str]]:
+    """PCI address → names that its interfaces have now: several with two ports, or in switchdev mode."""
+    found: dict[str, list[str]] = {}
+    for entry in sorted(INTERFACES.iterdir()):
+        if (entry / "device").exists():
+            found.setdefault(pci(entry.name), []).append(entry.name)
+    return found
+
+
+def leads_out(interface: str) -> bool:
+    """Whether it has this host's default route: what a run comes in by, as a rule."""
+    said = run("ip", "--json", "route", "show", "default", "dev", interface)
+    return said.returncode == 0 and bool(json.loads(said.stdout or "[]"))
 
 
 def addresses(interface: str) -> list[str]:
@@ -226,37 +237,57 @@ def kept() -> Plan:
 
 
 def refuse_strange(plan: Plan) -> None:
-    """Before anything is changed: each PCI address has an interface, and each name is free for it."""
+    """Before anything is changed: each PCI address has one interface, and each name is free for it."""
     there = by_pci()
-    given_up = {there.get(nic["pci"]) for nic in plan["nics"]}
-    for nic in plan["nics"]:
-        if nic["pci"] and nic["pci"] not in there:
-            known = ", ".join(f"{address} ({name})" for address, name in sorted(there.items()))
+    given_up = {name for nic in plan["nics"] for name in there.get(nic["pci"], [])}
+    for nic in (one for one in plan["nics"] if one["pci"]):
+        names = there.get(nic["pci"], [])
+        if not names:
+            known = ", ".join(f"{address} ({', '.join(those)})" for address, those in sorted(there.items()))
             raise Refused(
                 f"no interface at PCI address {nic['pci']} for {nic['interface']}; there are {known}"
             )
-        if nic["pci"] and nic["interface"] not in given_up and (INTERFACES / nic["interface"]).exists():
+        if nic["interface"] not in given_up and (INTERFACES / nic["interface"]).exists():
             holder = pci(nic["interface"]) or "no PCI address"
             raise Refused(
                 f"{nic['interface']} is the name of the interface at {holder}, expected it to be free for "
                 f"that at {nic['pci']}; hint: see pci of the pool's fabric in the spec"
             )
+        if nic["interface"] not in names:
+            refuse_to_rename(nic, names)
+
+
+def refuse_to_rename(nic: Plan, names: list[str]) -> None:
+    """One that cannot be told from others, or that this host is reached by, keeps its name."""
+    if len(names) > 1:
+        raise Refused(
+            f"{nic['pci']} has {len(names)} interfaces ({', '.join(names)}), and which is {nic['interface']} "
+            "cannot be told; nothing was changed; hint: name it by hand, and it is left so"
+        )
+    if leads_out(names[0]):
+        raise Refused(
+            f"{names[0]} at {nic['pci']} has this host's default route and would be taken down to become "
+            f"{nic['interface']}; nothing was changed; hint: see pci of the pool's fabric in the spec"
+        )
 
 
 def misnamed(plan: Plan) -> dict[str, str]:
     """Name now → name planned, of interfaces whose PCI address is planned."""
     there = by_pci()
-    names = {there[nic["pci"]]: nic["interface"] for nic in plan["nics"] if nic["pci"]}
-    return {now: wanted for now, wanted in names.items() if now != wanted}
+    wrong = [nic for nic in plan["nics"] if nic["pci"] and nic["interface"] not in there[nic["pci"]]]
+    return {there[nic["pci"]][0]: nic["interface"] for nic in wrong}
 
 
 def rename(plan: Plan) -> None:
     """Give interfaces their names; a file of udev does so only when a device appears, which is at boot.
 
-    Two that have one another's name get one in between, by which their PCI address still finds them.
+    Two that have one another's name get one in between, by which their PCI address still finds them: also the
+    next run, where this one is cut off.
     """
     names = misnamed(plan)
-    between = {now: f"rw{number}" for number, now in enumerate(sorted(names))}
+    taken = {entry.name for entry in INTERFACES.iterdir()} | {nic["interface"] for nic in plan["nics"]}
+    free = (name for number in count() if (name := f"rw{number}") not in taken)
+    between = {now: next(free) for now in sorted(names)}
     for now, name in between.items():
         must("ip", "link", "set", "dev", now, "down")
         must("ip", "link", "set", "dev", now, "name", name)

@@ -39,7 +39,7 @@ def rdma(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: Host) -> ModuleT
 
 def interface(rdma: ModuleType, name: str, pci: str) -> None:
     device = rdma.INTERFACES.parent / "devices" / pci
-    device.mkdir(parents=True)
+    device.mkdir(parents=True, exist_ok=True)
     (rdma.INTERFACES / name).mkdir()
     (rdma.INTERFACES / name / "device").symlink_to(device)
 
@@ -62,7 +62,7 @@ def test_an_interface_is_given_its_name_without_waiting_for_a_boot(rdma: ModuleT
     plan = {"nics": [nic("r0", FIRST)]}
     rdma.refuse_strange(plan)
     rdma.rename(plan)
-    assert rdma.by_pci() == {FIRST: "r0"}
+    assert rdma.by_pci() == {FIRST: ["r0"]}
     assert rdma.misnamed(plan) == {}
 
 
@@ -72,10 +72,37 @@ def test_two_with_one_anothers_name_change_them(rdma: ModuleType, host: Host) ->
     plan = {"nics": [nic("r0", FIRST), nic("r1", SECOND)]}
     rdma.refuse_strange(plan)
     rdma.rename(plan)
-    assert rdma.by_pci() == {FIRST: "r0", SECOND: "r1"}
+    assert rdma.by_pci() == {FIRST: ["r0"], SECOND: ["r1"]}
     done = len(host.calls)
     rdma.rename(plan)
     assert len(host.calls) == done, "what has its name is left alone"
+
+
+def test_names_that_were_cut_off_in_between_are_given_by_the_next_run(rdma: ModuleType) -> None:
+    interface(rdma, "rw0", FIRST)
+    interface(rdma, "eth2", SECOND)
+    plan = {"nics": [nic("r0", FIRST), nic("rw1", SECOND)]}
+    rdma.refuse_strange(plan)
+    rdma.rename(plan)
+    assert rdma.by_pci() == {FIRST: ["r0"], SECOND: ["rw1"]}
+
+
+def test_of_several_interfaces_at_one_address_the_one_that_has_its_name_is_meant(rdma: ModuleType) -> None:
+    for name in ("pf0vf0", "r0", "z9"):
+        interface(rdma, name, FIRST)
+    plan = {"nics": [nic("r0", FIRST)]}
+    rdma.refuse_strange(plan)
+    assert rdma.misnamed(plan) == {}
+    with pytest.raises(rdma.Refused, match=rf"^{FIRST} has 3 interfaces \(pf0vf0, r0, z9\).*hint: "):
+        rdma.refuse_strange({"nics": [nic("r1", FIRST)]})
+
+
+def test_the_interface_that_this_host_is_reached_by_is_never_taken_down(rdma: ModuleType, host: Host) -> None:
+    interface(rdma, "ens5", FIRST)
+    host.program("ip", 'case "$*" in *default*ens5) echo \'[{"dst": "default"}]\' ;; esac')
+    with pytest.raises(rdma.Refused, match=r"^ens5 at .* has this host's default route.*hint: "):
+        rdma.apply({"plan": {"nics": [nic("r0", FIRST)]}, "check": False})
+    assert not [call for call in host.calls if " set " in call]
 
 
 def test_a_name_that_another_interface_has_is_refused_before_any_change(rdma: ModuleType, host: Host) -> None:
