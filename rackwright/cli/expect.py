@@ -76,7 +76,7 @@ def _learn(
 
 def _refuse_evidence(out: Path) -> None:
     """What lies in a run folder is evidence: a run whose files change is judged no more."""
-    folder = next((one for one in out.absolute().parents if (one / RUN).exists()), None)
+    folder = next((one for one in (out.parent.resolve() / out.name).parents if _is_run(one / RUN)), None)
     if folder is not None:
         raise UsageError(
             "the file would lie within a run's folder",
@@ -85,6 +85,11 @@ def _refuse_evidence(out: Path) -> None:
             got=f"{folder / RUN} beside or above it",
             expected="a place outside of every run: its files are evidence",
         )
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a file is the run.json of a run, and not of something else that has that name too."""
+    return path.is_file() and "rackwright/run/" in path.read_text(encoding="utf-8", errors="replace")
 
 
 def _refuse_strangers(runs: Sequence[Judged], without: tuple[str, ...]) -> None:

@@ -87,9 +87,13 @@ _STOPPED = re.compile(r"timeout: .*\b(TERM|KILL)\b")
 """How timeout(1) with ``--verbose`` says so, whatever the language."""
 
 
-def was_stopped(stderr: Iterable[str]) -> bool:
-    """Whether the lines of a command's stderr say that its time was over."""
-    return any(_STOPPED.match(line) for line in stderr)
+_TIME_IS_OVER = frozenset({124, 137})
+"""Its exit status then, by TERM or KILL. A signal that somebody sends it is told alike, by another status."""
+
+
+def was_stopped(status: int, stderr: Iterable[str]) -> bool:
+    """Whether exit status and stderr of a command say that its time was over."""
+    return status in _TIME_IS_OVER and any(_STOPPED.match(line) for line in stderr)
 
 
 def _ours(program: str, *words: str) -> tuple[str, ...]:

@@ -214,7 +214,7 @@ class Course:
         words = commands.srun(Task(("true",)), "answer", (name,), self.job.number, within)
         with self.questions:
             answer = self.controller.ask(words, within + commands.KILL_AFTER_S + 30)
-        if answer.status and commands.was_stopped(answer.stderr.splitlines()):
+        if commands.was_stopped(answer.status, answer.stderr.splitlines()):
             return f"did not run `true` within {within} s"
         told = _telling(answer.stderr.splitlines())
         return f"did not run `true`: {told or answer.status}" if answer.status else ""
@@ -263,7 +263,7 @@ def _ending(status: int, lost: dict[str, str], limit_s: float, stderr: Path) -> 
     if lost:
         return Ended.NODE_LOST, "; ".join(f"{name} {why}" for name, why in sorted(lost.items()))
     with stderr.open(encoding="utf-8", errors="replace") as lines:
-        if commands.was_stopped(lines):
+        if commands.was_stopped(status, lines):
             return Ended.TIMED_OUT, f"took longer than {limit_s:g} s and was stopped"
         lines.seek(0)
         told = _telling(lines)

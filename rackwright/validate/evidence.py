@@ -210,7 +210,11 @@ def _inside(folder: Path, kept: Artefact) -> Path:
     outside = "\0" in kept.path or parts.is_absolute() or ".." in parts.parts
     if outside or not path.resolve().is_relative_to(folder.resolve()):
         raise spoiled(folder / RUN, kept.path, "paths within the folder of the run")
-    if path.exists() and not path.is_file():  # a pipe would be waited for without end
+    try:
+        plain = path.is_file() or not path.exists()  # a pipe would be waited for without end
+    except OSError as error:
+        raise spoiled(path, error.strerror or str(error), "the file that run.json names") from None
+    if not plain:
         raise spoiled(path, "no plain file", "the file that run.json names")
     return path
 

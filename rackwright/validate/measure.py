@@ -28,7 +28,7 @@ from rackwright.validate.parsers.table import VERSIONS, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from rackwright.validate.model import Artefact
+    from rackwright.validate.model import Artefact, Rail
 
 OF_A_HOST = frozenset({Tool.MATRIX, Tool.LINKS, Tool.LINK, Tool.CLOCK, Tool.NCCL_LOG, Tool.COUNTERS})
 """Tools whose output names the host of each value."""
@@ -73,7 +73,8 @@ def understood(step: Step, text: str | Iterable[str], run: Run) -> Parsed:
     )
     if problem:
         return Parsed(status=Completeness.INCOMPLETE, problem=problem)
-    placed = [_placed(reading, run) for reading in parsed.readings]
+    rails = {(rail.node, rail.interface): rail for rail in run.rails}
+    placed = [_placed(reading, rails) for reading in parsed.readings]
     known = tuple(reading for reading in placed if reading is not None)
     if len(known) < len(placed):
         return Parsed(status=Completeness.CORRUPT, problem="an interface that is no rail of its host")
@@ -184,13 +185,12 @@ def _age_problem(parsed: Parsed, run: Run) -> str:
     return ""
 
 
-def _placed(reading: Reading, run: Run) -> Reading | None:
+def _placed(reading: Reading, rails: Mapping[tuple[str, str], Rail]) -> Reading | None:
     """A reading of an interface with its rail; None where the host has no such rail."""
     interface = reading.context.parameters.get("interface")
     if interface is None:
         return reading
-    node = reading.context.node
-    rail = next((rail for rail in run.rails if (rail.node, rail.interface) == (node, interface)), None)
+    rail = rails.get((reading.context.node or "", str(interface)))
     if rail is None:
         return None
     place = Context(fabric=rail.fabric, rail=rail.rail)

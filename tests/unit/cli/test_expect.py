@@ -105,6 +105,12 @@ def test_learn_writes_nothing_into_a_run_folder(fleet: Path, capsys: Capture, na
     assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
 
 
+def test_learn_writes_beside_runs_and_beside_files_of_that_name(fleet: Path) -> None:
+    (fleet.parent / "run.json").write_text("{}")
+    assert run(["expect", "learn", str(fleet), "--out", str(fleet / ".." / "figures.json")]) == 0
+    assert (fleet.parent / "figures.json").exists()
+
+
 def test_a_slot_that_nobody_has_cannot_be_left_out(fleet: Path) -> None:
     assert (
         run(["expect", "learn", str(fleet), "--out", str(fleet.parent / "x"), "--without", "node-999"]) == 2

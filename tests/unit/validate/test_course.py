@@ -210,6 +210,7 @@ def test_a_step_that_ends_badly_on_living_nodes(
         ("trap '' TERM; while :; do :; done", True),
         ("exit 124", False),
         ("kill -9 $$", False),
+        ("kill -TERM $PPID; sleep 20", False),
     ],
 )
 def test_only_timeout_itself_says_that_time_was_over(program: str, *, stopped: bool) -> None:
@@ -218,8 +219,9 @@ def test_only_timeout_itself_says_that_time_was_over(program: str, *, stopped: b
     ended = [word if not word.startswith("--kill-after") else "--kill-after=0.2" for word in words[:4]]
     assert ended[0] == "timeout"
     done = subprocess.run([*ended, "sh", "-c", program], capture_output=True, check=False, text=True)
-    assert done.returncode in {124, 137, -9}
-    assert commands.was_stopped(done.stderr.splitlines()) is stopped
+    status = 128 - done.returncode if done.returncode < 0 else done.returncode
+    assert status in {124, 137, 143}
+    assert commands.was_stopped(status, done.stderr.splitlines()) is stopped
 
 
 def test_of_what_srun_says_the_line_that_tells_why_is_kept(make_course: Callable[..., Course]) -> None:
