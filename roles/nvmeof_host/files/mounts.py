@@ -104,12 +104,11 @@ def in_use(point: str) -> str:
 
 
 def users(point: str) -> list[str]:
-    """Processes that have something open on what is mounted at a place: ``812 (fio)``."""
-    device = _device(Path(point))
+    """Processes that have something open below a place: ``812 (fio)``."""
     return [
         f"{process.name} ({text_of(process / 'comm').strip()})"
         for process in sorted(PROCESSES.glob("[0-9]*"), key=lambda one: int(one.name))
-        if device is not None and any(_device(link) == device for link in _open(process))
+        if any(_leads_below(link, point) for link in _open(process))
     ]
 
 
@@ -121,11 +120,12 @@ def _open(process: Path) -> Iterator[Path]:
         return  # it has ended meanwhile
 
 
-def _device(path: Path) -> int | None:
+def _leads_below(link: Path, point: str) -> bool:
+    """By its name alone: who asks for a file whose server is gone, wherever that is, waits without end."""
     try:
-        return path.stat().st_dev
+        return link.readlink().is_relative_to(point)
     except OSError:
-        return None
+        return False
 
 
 def refuse_in_use(names: Iterable[str]) -> None:

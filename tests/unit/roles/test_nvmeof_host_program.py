@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +11,7 @@ from tests.unit.roles.nvmeof_hosts import ELSEWHERE, EMPTY, MOUNT, Values, appli
 from tests.unit.roles.programs import Host, load
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 
@@ -294,8 +294,8 @@ def test_who_uses_a_mount_is_told_by_number_and_name(
     program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program.mounts, "PROCESSES", tmp_path / "proc")
-    other = Path("/proc")
-    for number, (open_, name) in enumerate(((other, "fio"), (tmp_path, "sh"))):
+    other = tmp_path / "fast"  # nobody asks for the file itself: its server may be gone
+    for number, (open_, name) in enumerate(((other / "gone", "fio"), (tmp_path / "faster", "sh"))):
         folder = tmp_path / "proc" / str(number + 811)
         (folder / "fd").mkdir(parents=True)
         (folder / "fd" / "3").symlink_to(open_)
