@@ -31,6 +31,33 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("nodes", "manager", "switches", "cables"),
+    [
+        (64, 0, [16, 8], [512, 512]),
+        (128, 0, [32, 16], [1024, 1024]),
+        (256, 0, [64, 32], [2048, 2048]),
+        (512, 0, [128, 128, 64], [4096, 4096, 4096]),
+        (1024, 0, [256, 256, 128], [8192, 8192, 8192]),
+        (2048, 0, [512, 512, 256], [16384, 16384, 16384]),
+        (31, 4, [8, 4], [252, 256]),
+        (63, 4, [16, 8], [508, 512]),
+        (95, 4, [24, 16], [764, 768]),
+        (127, 4, [32, 16], [1020, 1024]),
+    ],
+)
+def test_the_published_rows_by_the_command(
+    nodes: int, manager: int, switches: list[int], cables: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both tables of the DGX SuperPOD reference architecture; those with a manager are as built."""
+    asked = ["--topology", "fat-tree", "--endpoints", str(8 * nodes), "--ports", "64", "--rails", "8"]
+    built = ["--manager-uplinks", str(manager), "--partial"] if manager else []
+    assert run([*SIZE, *asked, "--unit-nodes", "32", *built, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["switches"] for one in told["tiers"]] == switches
+    assert [one["count"] for one in told["cables"]] == cables
+
+
 def test_a_spec_names_each_fat_tree(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SIZE, str(CLUSTERS / "onprem-dgx-h100.yaml"), "--format", "json"]) == 0
     fabrics = json.loads(capsys.readouterr().out)["fabrics"]
