@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from rackwright.validate.expectations import Expectation
+    from rackwright.validate.expectations import Expectation, Key
     from rackwright.validate.model import Measurement, Measurements, Run
 
 _FORM = "a file of expectations: docs/verdict.md"
@@ -82,9 +82,14 @@ def over(planned: Expectations, path: Path, run: Run, measurements: Measurements
         refuse_absurd(expectation, ranks, planned.expectations, healthy, planned.ceilings)
         _Selection(expectation, run, measurements, path).refuse_idle()
     own = {expectation.key.identity: expectation for expectation in given}
-    kept = [one for one in planned.expectations if one.key.identity not in own]
+    kept = [one for one in planned.expectations if own.keys().isdisjoint(_identities(one.key))]
     both = (*kept, *map(_as_operators, own.values()))
     return Expectations(expectations=both, ceilings=planned.ceilings)
+
+
+def _identities(key: Key) -> set[str]:
+    """What a figure of a file may be about to stand in place of the plan's: the same, in all pools too."""
+    return {key.identity, key.model_copy(update={"pool": None}).identity}
 
 
 @dataclass(frozen=True)

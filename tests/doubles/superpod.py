@@ -5,6 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 UNIT_NODES, PER_ROW = 32, 32
+PUBLISHED = (
+    (64, 0, [16, 8], [512, 512]),
+    (128, 0, [32, 16], [1024, 1024]),
+    (256, 0, [64, 32], [2048, 2048]),
+    (512, 0, [128, 128, 64], [4096, 4096, 4096]),
+    (1024, 0, [256, 256, 128], [8192, 8192, 8192]),
+    (2048, 0, [512, 512, 256], [16384, 16384, 16384]),
+    (31, 4, [8, 4], [252, 256]),
+    (63, 4, [16, 8], [508, 512]),
+    (95, 4, [24, 16], [764, 768]),
+    (127, 4, [32, 16], [1020, 1024]),
+)
+"""Nodes, uplinks of the manager, switches and cables by tier: both tables of facts/fabric.md §1.1."""
 
 
 def values(nodes: int, manager_uplinks: int = 0, **topology: Any) -> dict[str, Any]:  # noqa: ANN401 (YAML)

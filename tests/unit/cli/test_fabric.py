@@ -9,6 +9,7 @@ import pytest
 
 from rackwright import paths
 from rackwright.cli.frame import run
+from tests.doubles import superpod
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,21 +32,7 @@ def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("nodes", "manager", "switches", "cables"),
-    [
-        (64, 0, [16, 8], [512, 512]),
-        (128, 0, [32, 16], [1024, 1024]),
-        (256, 0, [64, 32], [2048, 2048]),
-        (512, 0, [128, 128, 64], [4096, 4096, 4096]),
-        (1024, 0, [256, 256, 128], [8192, 8192, 8192]),
-        (2048, 0, [512, 512, 256], [16384, 16384, 16384]),
-        (31, 4, [8, 4], [252, 256]),
-        (63, 4, [16, 8], [508, 512]),
-        (95, 4, [24, 16], [764, 768]),
-        (127, 4, [32, 16], [1020, 1024]),
-    ],
-)
+@pytest.mark.parametrize(("nodes", "manager", "switches", "cables"), superpod.PUBLISHED)
 def test_the_published_rows_by_the_command(
     nodes: int, manager: int, switches: list[int], cables: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:

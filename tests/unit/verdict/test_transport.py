@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright import canonical
 from rackwright.catalogue.model import Check
+from rackwright.validate.expectations import Expectations
 from rackwright.validate.limits import transports
+from rackwright.validate.measure import measure
 from rackwright.validate.model import Tool, Unit
 from rackwright.validate.parsers.sealing import seal
+from rackwright.verdict import given
 from rackwright.verdict.model import Reason, Value
 from tests.doubles.one_check import first, planned, run_of, text_of, verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rackwright.validate.expectations import Expectation
 
 NODES = ("node-001", "node-002")
@@ -112,3 +118,17 @@ def test_each_pool_of_a_platform_is_held_to_its_own_fabric() -> None:
     found = verdict(run, {NODES[0]: text_of("nccl-log/efa")}, expected)
     assert first(found, NODES[0]).value is Value.PASS
     assert first(found, NODES[1]).cause.startswith("NCCL used network AWS Libfabric, and IB")
+
+
+def test_an_operators_figure_stands_for_that_of_each_pool(tmp_path: Path) -> None:
+    """A key that says more would outrank it in silence."""
+    (nics,) = (one for one in _expected("efa", 32) if one.key.name == "nics")
+    of_pools = tuple(
+        nics.model_copy(update={"key": nics.key.model_copy(update={"pool": pool})}) for pool in ("p5", "hall")
+    )
+    path = tmp_path / "expect.json"
+    path.write_text(canonical.dumps(Expectations(expectations=(nics.model_copy(update={"at_least": 16.0}),))))
+    run = RUN.model_copy(update={"pools": {"p5": NODES[:1], "hall": NODES[1:]}})
+    measured = measure(run, lambda _: text_of("nccl-log/efa"))
+    found = given.over(Expectations(expectations=of_pools), path, run, measured).expectations
+    assert [(one.key.pool, one.at_least) for one in found] == [(None, 16.0)]

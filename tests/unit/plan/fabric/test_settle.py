@@ -196,21 +196,7 @@ def test_new_nodes_do_not_take_the_units_of_switches(plan_of: Callable[..., tupl
     assert not stands & late
 
 
-@pytest.mark.parametrize(
-    ("nodes", "uplinks", "tiers", "cables_"),
-    [
-        (64, 0, [16, 8], [512, 512]),
-        (128, 0, [32, 16], [1024, 1024]),
-        (256, 0, [64, 32], [2048, 2048]),
-        (512, 0, [128, 128, 64], [4096, 4096, 4096]),
-        (1024, 0, [256, 256, 128], [8192, 8192, 8192]),
-        (2048, 0, [512, 512, 256], [16384, 16384, 16384]),
-        (31, 4, [8, 4], [252, 256]),
-        (63, 4, [16, 8], [508, 512]),
-        (95, 4, [24, 16], [764, 768]),
-        (127, 4, [32, 16], [1020, 1024]),
-    ],
-)
+@pytest.mark.parametrize(("nodes", "uplinks", "tiers", "cables_"), superpod.PUBLISHED)
 def test_published_designs_come_out_of_a_spec(
     plan_of: Callable[..., tuple[Plan, Lock]], nodes: int, uplinks: int, tiers: list[int], cables_: list[int]
 ) -> None:
