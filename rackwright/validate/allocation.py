@@ -1,8 +1,9 @@
 """Nodes that are wanted in, one exclusive Slurm job on those that can be had out.
 
-A job that does not start in time is cancelled; nodes that have gone away or were taken meanwhile are
-named, and the rest is tried again. Whatever happens, the job is cancelled at the end: by its name, so
-that one whose number was never learnt is found too, and by its time limit, should the connection go.
+A job that does not start in time is cancelled; nodes that have gone away, were taken meanwhile, or were
+drained again after they had been resumed for it, are named, and the rest is tried again. Whatever
+happens, the job is cancelled at the end: by its name, so that one whose number was never learnt is
+found too, and by its time limit, should the connection go.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from rackwright.validate import slurm
 from rackwright.validate.ssh import ControllerLost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from rackwright.validate.ssh import Controller
 
@@ -91,7 +92,7 @@ def release(controller: Controller, name: str) -> None:
 
 
 def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Allocation:
-    wanted = tuple(names)
+    wanted, resumed = tuple(names), set[str]()
     held: dict[str, str] = {}
     lost: dict[str, str] = {}
     while wanted:
@@ -100,19 +101,31 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
         if not now.free:
             break
         _resume(controller, now.suspect)
+        resumed.update(now.suspect)
         job, why = _salloc(controller, wish, now.free)
         if job is not None:
             return Allocation(job, now.free, held, lost)
         release(controller, wish.name)
-        wanted = slurm.standing(controller, now.free, wish.on_demand).free
-        if wanted == now.free:
-            lost |= dict.fromkeys(wanted, why)
+        after = slurm.standing(controller, now.free, wish.on_demand)
+        if after.free == now.free and not after.suspect:
+            lost |= dict.fromkeys(now.free, why)
             break
-        wanted = now.free  # asked again, so that those that went away are named by Slurm's reason
+        lost |= (again := _drained_again(after, resumed))
+        # asked again, so that those that went away are named by Slurm's reason
+        wanted = tuple(name for name in now.free if name not in again)
     return Allocation(None, (), held, lost)
 
 
-def _resume(controller: Controller, names: Sequence[str]) -> None:
+def _drained_again(after: slurm.Standing, resumed: Collection[str]) -> dict[str, str]:
+    """Node → why it is no use to resume it once more; nobody would get a job beside it."""
+    return {
+        name: f"resumed, and drained again before its job began: {reason}"
+        for name, reason in after.suspect.items()
+        if name in resumed
+    }
+
+
+def _resume(controller: Controller, names: Collection[str]) -> None:
     """Let Slurm use nodes that no person took away; our own health check drains them again, if need be."""
     if names:
         words = ("sudo", "--non-interactive", "scontrol", "update", f"nodename={folded(names)}")

@@ -93,13 +93,13 @@ class Standing:
 
     Args:
         free: no job has them.
-        suspect: those of them to which Slurm gives no job before somebody has looked.
+        suspect: those of them to which Slurm gives no job before somebody has looked → what is said of them.
         held: node → the job it runs, the reservation it is kept for, or why somebody drained it.
         lost: node → why Slurm gives it no job.
     """
 
     free: tuple[str, ...]
-    suspect: tuple[str, ...] = ()
+    suspect: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
 
@@ -130,7 +130,8 @@ def judged(
     gone = _told({name: why_gone(known.get(name), on_demand=name in on_demand) for name in names})
     kept = _told({name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone})
     free = tuple(name for name in names if name not in gone and name not in kept)
-    return Standing(free, tuple(name for name in free if is_suspect(known[name])), kept, gone)
+    suspect = {name: known[name].reason for name in free if is_suspect(known[name])}
+    return Standing(free, suspect, kept, gone)
 
 
 def is_suspect(state: NodeState) -> bool:

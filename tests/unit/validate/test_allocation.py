@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.validate.allocation import Wish, allocated, minutes
 from tests.doubles.fake_slurm import FakeSlurm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NAMES = ("node-001", "node-002", "node-003")
 WISH = Wish("rackwright-x", "all", 5, 10)
@@ -70,6 +74,36 @@ def test_a_node_that_our_own_check_drained_is_taken_for_the_time_of_the_job() ->
         assert got.nodes == NAMES
     (update,) = [words for words in slurm.commands("scontrol") if "update" in words]
     assert update[-2:] == ("nodename=node-002", "state=resume")
+
+
+def _drains(slurm: FakeSlurm, times: int) -> Callable[[], None]:
+    """What our own check does just before a job is to begin, so many times."""
+    left = iter(range(times))
+
+    def check() -> None:
+        if next(left, None) is not None:
+            slurm.nodes["node-002"] = ("IDLE", "DRAIN")
+
+    return check
+
+
+def test_a_node_that_our_own_check_drains_meanwhile_is_resumed_and_had() -> None:
+    slurm = world(reasons={"node-002": "rackwright: /: takes no writes"})
+    slurm.before_start = _drains(slurm, 1)
+    with allocated(slurm, WISH, NAMES) as got:
+        assert (got.nodes, got.lost) == (NAMES, {})
+
+
+def test_a_node_that_our_own_check_drains_again_and_again_is_lost_and_the_others_are_had() -> None:
+    slurm = world(reasons={"node-002": "rackwright: /: takes no writes"})
+    slurm.nodes["node-002"] = ("IDLE", "DRAIN")
+    slurm.before_start = _drains(slurm, 99)
+    with allocated(slurm, WISH, NAMES) as got:
+        assert got.nodes == ("node-001", "node-003")
+        assert got.lost == {
+            "node-002": "resumed, and drained again before its job began: rackwright: /: takes no writes"
+        }
+    assert len(slurm.commands("salloc")) == 2
 
 
 def test_a_node_that_a_person_drained_is_never_resumed() -> None:

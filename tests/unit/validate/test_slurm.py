@@ -66,12 +66,12 @@ def test_a_node_that_a_person_drained_is_left_alone() -> None:
 
 def test_a_node_that_our_own_check_drained_is_measured() -> None:
     standing = one("IDLE", "DRAIN", reason="rackwright: r1 (compute): no carrier")
-    assert (standing.free, standing.suspect) == (("n1",), ("n1",))
+    assert (standing.free, standing.suspect) == (("n1",), {"n1": "rackwright: r1 (compute): no carrier"})
 
 
 def test_a_node_that_rebooted_unexpectedly_is_measured_once_it_answers() -> None:
     reason = "Node unexpectedly rebooted"
-    assert one("DOWN", reason=reason).suspect == ("n1",)
+    assert one("DOWN", reason=reason).suspect == {"n1": reason}
     assert one("DOWN", "NOT_RESPONDING", reason=reason).lost == {"n1": f"DOWN+NOT_RESPONDING: {reason}"}
 
 
