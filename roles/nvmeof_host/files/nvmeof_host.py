@@ -297,11 +297,11 @@ def let_go(left: Left, note: Plan, *, check: bool) -> Plan:
 
 def be_gone(*, check: bool) -> Plan:
     """A host that has no part in such storage any more: all that is ours goes, the note last."""
-    note, files = kept(), (RULES, mounts.UNITS / UNIT, KEPT)
-    left, found = left_over(NOTHING["plan"], {}, set(note["ours"])), on_host.gone(*files)
+    note, files = kept(), (RULES, mounts.UNITS / UNIT)
+    left, found = left_over(NOTHING["plan"], {}, set(note["ours"])), on_host.gone(*files, KEPT)
     answer = let_go(left, {**NOTHING, "ours": note["ours"]}, check=check)
     if found and not check:
-        on_host.forget(UNIT, *files)
+        on_host.forget(UNIT, *files, note=KEPT)
     return {name: answer[name] + told(found)[name] for name in answer}
 
 

@@ -312,15 +312,16 @@ def apply(asked: Plan) -> Plan:
     spaces = [space for served in plan["subsystems"].values() for space in served["namespaces"]]
     devices = {space["uuid"]: look(space, before["devices"]) for space in spaces}
     wanted = {"plan": plan, "devices": devices, "secret": secret}
+    unnoted = before != wanted or not KEPT.exists()
     if not asked["check"]:
         refuse_in_use(plan, ours)
         modules(plan)
-        if before != wanted:
+        if unnoted:
             # Noted first: what a run that is cut off has made, or not yet taken away, is known as ours.
             on_host.keep(KEPT, {**wanted, "left": ours})
     target = Target(check=bool(asked["check"]))
     settle(target, plan, secret, ours)
-    if before != wanted:
+    if unnoted:
         target.note(str(KEPT), "what is planned", "something else")
         if not target.check:
             on_host.keep(KEPT, wanted)
@@ -330,9 +331,9 @@ def apply(asked: Plan) -> Plan:
 def be_gone(*, check: bool) -> Plan:
     """A host that serves nothing any more: all that is ours goes, the note last."""
     found = on_host.gone(UNIT, KEPT)
-    answer = apply({"plan": NOTHING["plan"], "check": check})
+    answer = apply({"plan": NOTHING["plan"], "check": check}) if KEPT.exists() else told([])
     if found and not check:
-        on_host.forget(UNIT.name, UNIT, KEPT)
+        on_host.forget(UNIT.name, UNIT, note=KEPT)
     return {name: answer[name] + told(found)[name] for name in answer}
 
 

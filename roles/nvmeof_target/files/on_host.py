@@ -123,12 +123,17 @@ def kept(path: Path, nothing: Plan) -> Plan:
 def keep(path: Path, note: Plan) -> None:
     """Write a note, whole or not at all; it may hold keys, and is for root alone."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
+    new = _unfinished(path)
     with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(note, file)
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+
+
+def _unfinished(note: Path) -> Path:
+    """A note while it is written: it lies beside its place."""
+    return note.with_suffix(".new")
 
 
 # --- what is on a host that has no part any more
@@ -139,12 +144,14 @@ def gone(*files: Path) -> list[Difference]:
     return [Difference("file", str(path), "absent", "there") for path in files if path.exists()]
 
 
-def forget(unit: str, *files: Path) -> None:
-    """Stop a unit of ours, and take files away, the note among them last: by it we know of the rest."""
+def forget(unit: str, *files: Path, note: Path) -> None:
+    """Stop a unit of ours and take its files away, then the note: by it we know of the rest."""
     run("systemctl", "disable", "--now", "--quiet", unit)
     for path in files:
         path.unlink(missing_ok=True)
     must("systemctl", "daemon-reload")
+    for path in (_unfinished(note), note):
+        path.unlink(missing_ok=True)
 
 
 # --- the answer

@@ -342,7 +342,7 @@ def apply(asked: Plan) -> Plan:
     plan, before = asked["plan"], kept()
     refuse_strange(plan)
     found = differences(plan, ours(before))
-    if before != plan:
+    if before != plan or not KEPT.exists():
         found.append(Difference("state", str(KEPT), "what is planned", "something else"))
     if found and not asked["check"]:
         on_host.keep(KEPT, {**before, "coming": plan["nics"]})
@@ -354,9 +354,9 @@ def apply(asked: Plan) -> Plan:
 def be_gone(*, check: bool) -> Plan:
     """A host without such interfaces: all that is ours goes, the note last."""
     found = on_host.gone(UNIT, KEPT)
-    answer = apply({"plan": {"nics": []}, "check": check})
+    answer = apply({"plan": {"nics": []}, "check": check}) if KEPT.exists() else told([])
     if found and not check:
-        on_host.forget(UNIT.name, UNIT, KEPT)
+        on_host.forget(UNIT.name, UNIT, note=KEPT)
     return {name: answer[name] + told(found)[name] for name in answer}
 
 

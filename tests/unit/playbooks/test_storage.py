@@ -67,3 +67,13 @@ def test_a_host_that_left_is_known_by_what_a_role_has_noted_there(
         assert look["tree"]["files"][str(getattr(program, mark))] == {"left": True}
     assert f"'{group}'" in look["when"]
     assert f"\"'{group}' not in group_names\"" in text
+
+
+@pytest.mark.parametrize("role", ["local_nvme_cache", "nvmeof_host", "nvmeof_target", "rdma_nics"])
+def test_a_role_lays_nothing_before_its_program_has_noted_it(role: str) -> None:
+    """What a first run that is cut off has laid would else be on a host that leaves, and unknown."""
+    tasks = yaml.safe_load((paths.repository() / "roles" / role / "tasks" / "configure.yml").read_text())
+    assert [next(name for name in ("program", "tree", "daemon") if name in task) for task in tasks][:2] == [
+        "program",
+        "tree",
+    ]

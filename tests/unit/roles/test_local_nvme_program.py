@@ -129,6 +129,7 @@ def test_a_run_that_was_cut_off_at_any_step_is_gone_on_with(
     scratch: ModuleType, host: Host, plan: Values, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     assert cut_after(scratch, monkeypatch, plan, steps)
+    assert scratch.NOTE.exists(), "by which a node is known that has no scratch any more"
     told = scratch.apply({"plan": plan, "check": True})["changes"]
     assert told, "and is not told of as done"
     applied(scratch, plan)

@@ -380,3 +380,16 @@ def test_a_run_that_was_cut_off_at_any_step_is_gone_on_with_and_leaves_nothing_u
     assert program.connected() == {}
     assert program.mounts.source("/fast") == ""
     assert list(program.mounts.UNITS.iterdir()) == []
+
+
+@pytest.mark.parametrize("steps", range(3))
+def test_a_first_run_that_is_cut_off_at_any_step_is_known_by_its_note_and_all_of_it_goes(
+    program: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    monkeypatch.setattr(program, "RULES", tmp_path / "rules")
+    assert cut_after(program, monkeypatch, plan("a"), steps) == (steps < 2), "connected, mounted"
+    assert program.KEPT.exists()
+    program.apply({"gone": True, "check": False})
+    assert program.connected() == {}
+    assert list(program.mounts.UNITS.iterdir()) == []
+    assert not program.KEPT.exists()

@@ -285,3 +285,27 @@ def test_a_host_that_serves_nothing_any_more_keeps_nothing_of_it(
     assert not nvmet.KEPT.exists()
     assert not nvmet.UNIT.exists()
     assert "systemctl disable --now --quiet rackwright-nvmet.service" in host.calls
+
+
+def test_a_first_run_that_is_cut_off_at_any_step_is_known_by_its_note_and_all_of_it_goes(
+    nvmet: ModuleType, configfs: Configfs, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvmet, "UNIT", tmp_path / "rackwright-nvmet.service")
+    host.program("systemctl", "")
+    blank, step = configfs.tree(), 0
+    while cut_at(nvmet, monkeypatch, plan(tmp_path, {"a": ["one"]}), step):
+        assert nvmet.KEPT.exists(), f"cut at step {step}"
+        nvmet.apply({"gone": True, "check": False})
+        assert configfs.tree() == blank
+        assert not nvmet.KEPT.exists()
+        step += 1
+    assert step > 10, "every step was cut"
+
+
+def test_a_target_that_serves_nothing_yet_is_noted_too_for_its_unit_is_laid(
+    nvmet: ModuleType, configfs: Configfs, tmp_path: Path
+) -> None:
+    del configfs
+    assert settled(nvmet, plan(tmp_path, {}))["changes"]
+    assert nvmet.KEPT.exists()
+    assert settled(nvmet, plan(tmp_path, {}))["changes"] == []

@@ -189,3 +189,18 @@ def test_a_refusal_and_what_the_kernel_refuses_are_answers_too(
     assert answer(denied) == {"failed": said}
     hinted = answer(denied, lambda error: f"; hint: {error.errno}")
     assert hinted == {"failed": f"{said}; hint: {errno.EADDRNOTAVAIL}"}
+
+
+def test_a_note_goes_when_all_is_done_and_what_was_left_of_writing_it_with_it(
+    shared: ModuleType, host: Host, tmp_path: Path
+) -> None:
+    unit, note = tmp_path / "one.service", tmp_path / "one.json"
+    for path in (unit, note, note.with_suffix(".new")):
+        path.touch()
+    host.program("systemctl", "exit 1")
+    with pytest.raises(shared.Refused, match=r"^systemctl daemon-reload"):
+        shared.forget("one.service", unit, note=note)
+    assert note.exists()
+    host.program("systemctl", "")
+    shared.forget("one.service", unit, note=note)
+    assert [path for path in (unit, note, note.with_suffix(".new")) if path.exists()] == []

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.unit.roles.programs import Host, load
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import ModuleType
 
+Values = dict[str, Any]
 FIRST, SECOND = "0000:18:00.0", "0000:19:00.0"
 RENAMES = """case "$*" in *" name "*) cd {net}; mv "$4" "$6" ;; esac"""
 
@@ -144,19 +146,54 @@ def test_a_host_without_such_interfaces_keeps_nothing_of_them_and_the_note_goes_
     assert rdma.apply({"gone": True, "check": False}) == {"changes": [], "drift": []}
 
 
-def test_what_a_run_that_was_cut_off_has_made_is_still_known_as_ours(
+class Cut(Exception):
+    """The run ends here, as a run does whose connection is lost."""
+
+
+def cut_after(rdma: ModuleType, monkeypatch: pytest.MonkeyPatch, plan: Values, steps: int) -> bool:
+    """Apply a plan until so many programs and files have changed something; whether it was cut off."""
+    left, run, write_text = [steps], subprocess.run, Path.write_text
+
+    def count() -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Cut
+
+    def counted_run(words: Any, **more: Any) -> Any:  # noqa: ANN401 (as subprocess has it)
+        if "show" not in words:
+            count()
+        return run(words, **more)
+
+    def counted_write(path: Path, text: str) -> int:
+        count()
+        return write_text(path, text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", counted_run)
+        patch.setattr(Path, "write_text", counted_write)
+        try:
+            rdma.apply({"plan": plan, "check": False})
+        except Cut:
+            return True
+    return False
+
+
+def test_a_first_run_that_is_cut_off_at_any_step_is_known_by_its_note_and_all_of_it_goes(
     rdma: ModuleType, host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interface(rdma, "r0", FIRST)
-
-    def cut(_plan: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(rdma, "await_addresses", cut)
-    with pytest.raises(KeyboardInterrupt):
-        rdma.apply({"plan": {"nics": [nic("r0")]}, "check": False})
-    assert rdma.kept()["nics"] == [], "a boot waits for nothing that was never brought about"
-    monkeypatch.setattr(rdma, "await_addresses", lambda _plan: None)
-    rdma.apply({"plan": {"nics": []}, "check": False})
-    assert list(rdma.NETWORKD.iterdir()) == []
-    assert "rdma link delete rxe_r0" in host.calls
+    ports = rdma.RDMA_CM / "rxe_r0" / "ports" / "1"
+    ports.mkdir(parents=True)
+    addressed = [{"addr_info": [{"local": "10.0.1.16", "prefixlen": 24}]}]
+    host.program("ip", f"case \"$*\" in *address*) echo '{json.dumps(addressed)}' ;; esac")
+    step = 0
+    while cut_after(rdma, monkeypatch, {"nics": [nic("r0")]}, step):
+        assert rdma.KEPT.exists(), f"cut at step {step}"
+        assert rdma.kept()["nics"] == [], "a boot waits for nothing that was never brought about"
+        rdma.apply({"gone": True, "check": False})
+        assert list(rdma.NETWORKD.iterdir()) == []
+        assert not rdma.SYSCTL.exists()
+        assert host.calls.count("rdma link delete rxe_r0") == step + 1
+        assert not rdma.KEPT.exists()
+        step += 1
+    assert step > 5, "every step was cut"
