@@ -56,8 +56,8 @@ drift:
   type: list
   elements: dict
 """
-NOTES = Path("/run/rackwright/daemons")
-"""Gone after a reboot, as the processes are."""
+NOTES = Path("/var/lib/rackwright/daemons")
+"""Kept over a reboot: who has its files from a daemon may not have been told of them before it."""
 _PROPERTIES = (
     "LoadState",
     "ActiveState",
@@ -138,13 +138,18 @@ class Daemon:
         """Whether it starts at boot."""
         return self.shown["UnitFileState"] in ("enabled", "enabled-runtime", "static", "alias")
 
+    def last(self) -> dict[str, str]:
+        """Our last note, of this process or of one before it; empty where there is none."""
+        try:
+            note: dict[str, str] = json.loads(self.note.read_text())
+        except (OSError, ValueError):
+            return {}
+        return note
+
     def noted(self) -> Hashes | None:
         """What the running process was started with; None where nobody noted it."""
-        try:
-            note = json.loads(self.note.read_text())
-        except (OSError, ValueError):
-            return None
-        if note["invocation"] == self.shown["InvocationID"]:
+        note = self.last()
+        if note and note["invocation"] == self.shown["InvocationID"]:
             return Hashes(note["all"], note["keys"])
         return None
 
@@ -164,10 +169,20 @@ class Daemon:
             return "started"
         noted = self.noted()
         if noted is None:
-            return "nothing" if self.younger_than_its_files() else "restarted"
+            return self._need_of_a_stranger()
         if noted.all == self.now.all:
             return "nothing"
         return "reloaded" if self.module.params["reload"] and noted.keys == self.now.keys else "restarted"
+
+    def _need_of_a_stranger(self) -> str:
+        """What one takes that a boot has started, or a run that was cut off before its note.
+
+        It may have its files, while those who have them from it were last told of others.
+        """
+        if not self.younger_than_its_files():
+            return "restarted"
+        told = self.last().get("all", self.now.all)
+        return "nothing" if told == self.now.all or not self.module.params["reload"] else "reloaded"
 
     def bring(self, need: str) -> None:
         """Do it."""

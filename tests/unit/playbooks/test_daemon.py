@@ -149,6 +149,23 @@ def test_after_a_boot_it_is_restarted_if_its_files_changed_since(unit: Unit) -> 
     assert unit.converge()["did"] == "restarted"
 
 
+@pytest.mark.parametrize("change", ["Port=1\nDebug=yes\n", "Port=2\nDebug=no\n"])
+def test_who_has_its_files_from_it_is_told_though_the_run_that_restarted_it_was_cut_off(
+    unit: Unit, tmp_path: Path, change: str
+) -> None:
+    """Or a boot, or somebody, restarted it between the run that laid a file and this one."""
+    told = tmp_path / "told"
+    how: dict[str, Any] = {"reload": ["touch", str(told)], "restart_keys": ["Port"]}
+    unit.converge(**how)
+    told.unlink(missing_ok=True)
+    unit.file.write_text(change)
+    unit.set(InvocationID="not noted", ActiveEnterTimestamp=f"@{time.time() + 5}")
+    assert unit.converge(**how)["did"] == "reloaded"
+    assert told.exists()
+    unit.set(InvocationID="of a boot")
+    assert unit.converge(**how)["did"] == "nothing"
+
+
 def test_one_whose_own_condition_forbids_it_is_no_failure_and_no_change(unit: Unit) -> None:
     unit.set(ConditionResult="no")
     assert unit.converge()["changed"] is True, "it was enabled"
