@@ -74,9 +74,18 @@ def write_atomic(path: Path, content: str | bytes, mode: int = 0o644) -> None:
         raise
 
 
+def is_left_of(path: Path, of: Path) -> bool:
+    """Whether a file is what a writer of another one left that was killed."""
+    return path.parent == of.parent and path.name.startswith(_unfinished(of))
+
+
+def _unfinished(path: Path) -> str:
+    return f".{path.name}."
+
+
 def _write(path: Path, raw: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_unfinished(path))
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)

@@ -7,6 +7,7 @@ into one error and an exit code. Nothing heavy is imported before a command is k
 
 from __future__ import annotations
 
+import signal
 import sys
 from typing import NoReturn
 
@@ -23,4 +24,5 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         code = INTERRUPTED
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said; a Ctrl-C more would end us by that signal
     sys.exit(code)

@@ -18,12 +18,12 @@ from rackwright.converge.limit import chosen
 from rackwright.errors import EnvironmentUnfit, UsageError
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
-from rackwright.validate import evidence
 from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
 from rackwright.validate.expected import expectations
 from rackwright.validate.interruption import stoppable
-from rackwright.validate.run import Order, validate
+from rackwright.validate.resume import refuse_unbegun
+from rackwright.validate.run import Order, unjudged, validate
 from rackwright.validate.ssh import connected
 from rackwright.verdict.folder import judge_folder
 from rackwright.verdict.history import earlier
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rackwright.cli.output import Console
     from rackwright.inventory.model import Host, Inventory
     from rackwright.validate.asked import Asked
+    from rackwright.verdict.folder import Judged
 
 
 @frame.command(
@@ -78,7 +79,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     _refuse_two_folders(out, resume)
     if resume:
-        evidence.load(resume)
+        refuse_unbegun(resume)
     cluster = open_cluster(spec)
     cluster.refuse_stale()
     wanted = suites.load(suite or cluster.loaded.spec.validation.suite)
@@ -95,7 +96,15 @@ def command(  # noqa: PLR0913 (one argument per option)
     files.write(inventory, folder, paths.login_key(inventory.cluster))
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
         made = validate(order, controller, console.message)
-    return answer(console, judge_folder(made.folder))
+        judged = _judged(made.folder)
+    return answer(console, judged)
+
+
+def _judged(folder: Path) -> Judged:
+    try:
+        return judge_folder(folder)
+    except KeyboardInterrupt:
+        raise unjudged(folder) from None
 
 
 def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:

@@ -9,6 +9,8 @@ found too, and by its time limit, should the connection go.
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
@@ -16,17 +18,20 @@ from typing import TYPE_CHECKING
 
 from rackwright.hostlists import folded
 from rackwright.validate import slurm
+from rackwright.validate.interruption import held_back
 from rackwright.validate.ssh import ControllerLost
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from concurrent.futures import Future
 
-    from rackwright.validate.ssh import Controller
+    from rackwright.validate.ssh import Answer, Controller
 
 _GRANTED = re.compile(r"Granted job allocation (\d+)")
 _SUBMITTED = re.compile(r"job (\d+) queued")
 _ANSWER_MARGIN_S = 60.0
 _CANCEL_WITHIN_S = 20.0
+_AGAIN_AFTER_S = 0.5
 _MINUTES_AN_HOUR = 60
 
 
@@ -149,11 +154,31 @@ def _salloc(controller: Controller, wish: Wish, free: Sequence[str]) -> tuple[in
         f"--time={wish.most_minutes}",
         *(["--wait-all-nodes=1"] if wish.on_demand.intersection(free) else []),
     )
-    answer = controller.ask(words, wish.start_within_s + _ANSWER_MARGIN_S)
+    answer = _asked_for(controller, wish, words)
     granted = _GRANTED.search(answer.stderr)
     if answer.status == 0 and granted:
         return int(granted[1]), ""
     return None, _why(answer.stderr, wish.start_within_s)
+
+
+def _asked_for(controller: Controller, wish: Wish, words: Sequence[str]) -> Answer:
+    """What salloc said; who is stopped meanwhile waits for its end, as a job that comes later is nobody's."""
+    with ThreadPoolExecutor(1) as one:
+        asked: list[Future[Answer]] = []
+        try:
+            with held_back():
+                asked.append(one.submit(controller.ask, words, wish.start_within_s + _ANSWER_MARGIN_S))
+            return asked[0].result()
+        except BaseException:
+            _call_off(controller, wish.name, asked)
+            raise
+
+
+def _call_off(controller: Controller, name: str, asked: Sequence[Future[Answer]]) -> None:
+    """Cancel the job that is being asked for, which Slurm may not know yet, until nobody asks any more."""
+    while wait_for(asked, 0).not_done:
+        release(controller, name)
+        wait_for(asked, _AGAIN_AFTER_S)
 
 
 def _why(stderr: str, seconds: int) -> str:

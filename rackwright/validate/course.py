@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Event
 from typing import TYPE_CHECKING
 
 from rackwright.validate import commands, slurm
 from rackwright.validate.commands import Task
+from rackwright.validate.interruption import held_back
 from rackwright.validate.measure import understood
 from rackwright.validate.model import Ended, Step, Tool
 from rackwright.validate.steps import Ground, also_read, batches, in_order
@@ -24,6 +25,7 @@ from rackwright.validate.suite import Links, OfAll
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from rackwright.validate.asked import Asked, Node
@@ -75,6 +77,7 @@ class Course:
         lost: node → why it was lost on the way.
         dark: (node, fabric, rail) of ports without a carrier.
         questions: who may ask a node now whether it answers.
+        stopped: set before the job is cancelled; its nodes run nothing in it from then on, and are not lost.
     """
 
     asked: Asked
@@ -87,6 +90,7 @@ class Course:
     lost: dict[str, str] = field(default_factory=dict)
     dark: frozenset[tuple[str, str, int]] = frozenset()
     questions: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(QUESTIONS_AT_ONCE))
+    stopped: Event = field(default_factory=Event)
 
     def ground(self) -> Ground:
         """What is left of the nodes of the job."""
@@ -144,14 +148,16 @@ class Course:
         """Make steps at the same time, and keep each as soon as it has ended."""
         named = self._named(batch)
         with ThreadPoolExecutor(STEPS_AT_ONCE) as pool:
-            futures = {
-                pool.submit(self._step, check, planned): number for number, planned in enumerate(named)
-            }
+            futures: dict[Future[Step], int] = {}
             try:
+                with held_back():
+                    for number, planned in enumerate(named):
+                        futures[pool.submit(self._step, check, planned)] = number
                 made = {futures[future]: self._kept(future.result()) for future in as_completed(futures)}
             except BaseException:
                 # What is waiting for a step ends with the job, and only then can this block be left.
                 pool.shutdown(wait=False, cancel_futures=True)
+                self.stopped.set()
                 self.job.cancel()
                 raise
         return [made[number] for number in range(len(named))]
@@ -201,7 +207,7 @@ class Course:
         with ThreadPoolExecutor(QUESTIONS_AT_ONCE) as pool:
             answers = dict(zip(names, pool.map(self._answers, names), strict=True))
         silent = [name for name in names if answers[name]]
-        if not silent:
+        if not silent or self.stopped.is_set():
             return {}
         states = {state.name: state for state in slurm.nodes(self.controller)}
         lost = {name: slurm.why_gone(states.get(name)) or answers[name] for name in silent}

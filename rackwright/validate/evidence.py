@@ -21,7 +21,7 @@ from rackwright.validate.model import Artefact, Run
 from rackwright.validate.parsers.flow import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rackwright.validate.expectations import Expectations
     from rackwright.validate.history import History
@@ -52,20 +52,13 @@ class Evidence:
         Raises:
             UsageError: the folder holds something already.
         """
-        if folder.exists() and any(folder.iterdir()):
-            raise UsageError(
-                "the folder is not empty",
-                code="VAL007",
-                where=str(folder),
-                got="files of another run",
-                expected="a folder that is empty, or not there",
-                hint="name another one with --out, or go on with a run that was cut off with --resume",
-            )
-        canonical.write_atomic(folder / EXPECTATIONS, canonical.dumps(expectations))
-        kept: dict[str, Artefact] = {"expectations": artefact(folder, EXPECTATIONS)}
+        texts = {EXPECTATIONS: canonical.dumps(expectations)}
         if history is not None:
-            canonical.write_atomic(folder / HISTORY, canonical.dumps(history))
-            kept["history"] = artefact(folder, HISTORY)
+            texts[HISTORY] = canonical.dumps(history)
+        _refuse_others(folder, texts)
+        for name, text in texts.items():
+            canonical.write_atomic(folder / name, text)
+        kept = {name.removesuffix(".json"): artefact(folder, name) for name in texts}
         evidence = cls(folder, run.model_copy(update=kept))
         evidence.write()
         return evidence
@@ -92,6 +85,34 @@ class Evidence:
     def kept(self, path: Path) -> Artefact:
         """A file of the folder with its hash."""
         return artefact(self.folder, path.relative_to(self.folder).as_posix())
+
+
+def _refuse_others(folder: Path, texts: Mapping[str, str]) -> None:
+    """Refuse a folder that holds more than the beginning of a run which was cut off before it had `run.json`.
+
+    Raises:
+        UsageError: it does.
+    """
+    others = [path for path in folder.iterdir() if not _is_begun(path, texts)] if folder.exists() else []
+    if not others:
+        return
+    there = (folder / RUN).exists()
+    raise UsageError(
+        "the folder is not empty",
+        code="VAL007",
+        where=str(folder),
+        got="files of another run" if there else f"other files: {min(path.name for path in others)}",
+        expected="a folder that is empty, or not there",
+        hint="name another one with --out"
+        + (", or go on with a run that was cut off with --resume" if there else ""),
+    )
+
+
+def _is_begun(path: Path, texts: Mapping[str, str]) -> bool:
+    """Whether a file is as it will be written, or is one of which a writer was killed."""
+    if any(canonical.is_left_of(path, path.with_name(name)) for name in (*texts, RUN)):
+        return True
+    return path.name in texts and path.is_file() and path.read_bytes() == texts[path.name].encode()
 
 
 def artefact(folder: Path, name: str) -> Artefact:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,8 +32,34 @@ def stoppable() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@dataclass
+class _Stop:
+    """A stop that came while it had to wait."""
+
+    must_wait: bool = False
+    has_come: bool = False
+
+
+_THE_STOP = _Stop()
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """A stop within it is raised at its end: a thread that is just being started would be nobody's."""
+    _THE_STOP.must_wait, _THE_STOP.has_come = True, False
+    try:
+        yield
+    finally:
+        _THE_STOP.must_wait = False
+    if _THE_STOP.has_come:
+        raise KeyboardInterrupt
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     del number, frame
     for each in STOPPING:
         signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    if _THE_STOP.must_wait:
+        _THE_STOP.has_come = True
+    else:
+        raise KeyboardInterrupt

@@ -36,14 +36,43 @@ def alone_in(folder: Path) -> Iterator[None]:
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise UsageError(
-            "there is no such folder", code="RUN001", where=str(folder), expected="a run that was cut off"
-        ) from None
+        raise _not_there(folder) from None
     try:
         _take(handle, folder)
         yield
     finally:
         os.close(handle)
+
+
+def _not_there(folder: Path) -> UsageError:
+    return UsageError(
+        "there is no such folder",
+        code="RUN001",
+        where=str(folder),
+        expected="a run that was cut off",
+        hint=f"`--out {quote(str(folder))}` begins one there",
+    )
+
+
+def refuse_unbegun(folder: Path) -> None:
+    """Refuse to go on with what is no run, before anything else is asked.
+
+    Raises:
+        UsageError: nothing of a run is there; one that was cut off in its first moments may be begun anew.
+        EvidenceSpoiled: it is not as it was written.
+    """
+    if not folder.exists():
+        raise _not_there(folder)
+    if folder.is_dir() and not (folder / evidence.RUN).exists():
+        raise UsageError(
+            "there is nothing of a run in this folder",
+            code="RUN001",
+            where=str(folder),
+            got=f"no {evidence.RUN}",
+            expected="a run that was cut off after it had begun",
+            hint=f"`--out {quote(str(folder))}` instead of --resume begins it anew",
+        )
+    evidence.load(folder)
 
 
 def _take(handle: int, folder: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.model import Check
-from rackwright.errors import Interrupted
+from rackwright.errors import EnvironmentUnfit, Interrupted
 from rackwright.plan.model import AwsSitePlan
 from rackwright.validate import slurm
 from rackwright.validate.allocation import Wish, allocated, minutes, release
@@ -19,7 +20,7 @@ from rackwright.validate.resume import alone_in, cut_off, taken_up
 from rackwright.validate.steps import Ground, batches, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rackwright.plan.model import Plan, PoolPlan
@@ -130,9 +131,23 @@ def validate(order: Order, controller: Controller, tell: Callable[[str], None]) 
             evidence = taken_up(folder, wanted, _rfc3339(now))
         else:
             evidence = Evidence.begin(folder, wanted, order.expectations, order.history)
-        _make_parts(order, evidence, controller, tell)
-        evidence.write(finished=_rfc3339(datetime.now(UTC)))
+        with _telling_the_way_on(evidence):
+            _make_parts(order, evidence, controller, tell)
+            evidence.write(finished=_rfc3339(datetime.now(UTC)))
     return evidence
+
+
+@contextmanager
+def _telling_the_way_on(evidence: Evidence) -> Iterator[None]:
+    """Say how a run goes on that is cut off within it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise _stopped(evidence) from None
+    except EnvironmentUnfit as error:
+        way_on = f"the same command with `--resume {evidence.folder}` goes on from there"
+        error.hint = f"{error.hint}; then {way_on}" if error.hint else way_on
+        raise
 
 
 def _tell_of_cut_off(order: Order, wanted: Run, tell: Callable[[str], None]) -> None:
@@ -148,11 +163,8 @@ def _make_parts(
 ) -> None:
     parts = {part: _to_measure(order, part, evidence.run) for part in order.asked.parts}
     _announce(order, list(parts.values()), evidence, tell)
-    try:
-        for part, names in parts.items():
-            _measure(order, part, names, evidence, controller=controller, tell=tell)
-    except KeyboardInterrupt:
-        raise _stopped(evidence) from None
+    for part, names in parts.items():
+        _measure(order, part, names, evidence, controller=controller, tell=tell)
 
 
 def _to_measure(order: Order, part: Part, run: Run) -> list[str]:
@@ -186,17 +198,17 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
     def course(job: Job) -> Course:
         return Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
 
-    if evidence.run.resumed and course(Job(0, tuple(names), lambda: None)).is_made():
-        return
     wish = Wish(
-        name=f"rackwright-{order.suite.name}-{part.partition}-{evidence.folder.name}",
+        name=f"rackwright-{order.suite.name}-{part.partition}-{_called(evidence)}",
         partition=part.partition,
         start_within_s=order.suite.start_within_s + part.launched_within_s,
         most_minutes=minutes(estimate(order, names).longest_s + part.launched_within_s, part.most_hours),
         on_demand=part.on_demand,
     )
     if evidence.run.resumed:
-        release(controller, wish.name)  # who was killed could not
+        release(controller, wish.name)  # who was killed could not, not even after the last step
+        if course(Job(0, tuple(names), lambda: None)).is_made():
+            return
     with allocated(controller, wish, names) as allocation:
         _note(order, evidence, allocation, tell)
         if allocation.job is not None:
@@ -204,7 +216,25 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
             _make(course(job))
 
 
+def _called(evidence: Evidence) -> str:
+    """A run's name among all of a login user: folders of two may be called the same."""
+    name, stamp = evidence.folder.name, datetime.fromisoformat(evidence.run.started).strftime(_STAMP)
+    return name if name == stamp else f"{name}-{stamp}"
+
+
+def unjudged(folder: Path) -> Interrupted:
+    """A run that was stopped after its last step."""
+    return Interrupted(
+        "stopped: all is measured and kept, and nothing is judged yet",
+        where=str(folder),
+        hint=f"`rackwright judge {folder}` judges it",
+    )
+
+
 def _stopped(evidence: Evidence) -> Interrupted:
+    if evidence.run.finished:
+        evidence.write()  # it may have been stopped in the midst of that
+        return unjudged(evidence.folder)
     return Interrupted(
         "stopped: the job is cancelled, and what was measured until then is kept",
         where=str(evidence.folder),

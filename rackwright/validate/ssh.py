@@ -8,6 +8,7 @@ it at the same time all but one would stay alone, and sshd turns some of so many
 from __future__ import annotations
 
 import shlex
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -149,8 +150,8 @@ class SshController:
         except subprocess.TimeoutExpired:
             raise self._lost(f"no answer to `{words[0]}` within {within_s:g} s") from None
         stderr = done.stderr.decode(errors="replace")
-        if done.returncode == NO_CONNECTION:
-            raise self._lost(stderr.strip())
+        if lost := _why_lost(done.returncode):
+            raise self._lost(stderr.strip() or lost)
         return Answer(done.returncode, done.stdout.decode(errors="replace"), stderr)
 
     def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
@@ -164,8 +165,8 @@ class SshController:
                 check=False,
                 start_new_session=True,
             )
-        if done.returncode == NO_CONNECTION:
-            raise self._lost("the connection was lost while a step ran")
+        if lost := _why_lost(done.returncode):
+            raise self._lost(f"{lost} while a step ran")
         return done.returncode
 
     @contextmanager
@@ -213,6 +214,13 @@ class SshController:
             subprocess.run(
                 words, stdin=subprocess.DEVNULL, capture_output=True, check=False, start_new_session=True
             )
+
+
+def _why_lost(status: int) -> str:
+    """What the exit status of ssh here says of the connection; empty where a command there ended by it."""
+    if status < 0:
+        return f"ssh was ended by a signal ({signal.strsignal(-status)})"
+    return "the connection was lost" if status == NO_CONNECTION else ""
 
 
 @contextmanager

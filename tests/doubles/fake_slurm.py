@@ -47,6 +47,8 @@ class FakeSlurm:
     """Name and nodes of each step, the questions whether a node answers left out."""
     job: str = ""
     """Name of our job, as long as it is there."""
+    over: bool = False
+    """Whether our job was cancelled: nothing runs in it any more."""
 
     name = "head-001"
 
@@ -105,17 +107,19 @@ class FakeSlurm:
                 "",
                 f"{queued}salloc: job 7 queued and waiting for resources\n",
             )
-        self.job = _option(words, "--job-name")
+        self.job, self.over = _option(words, "--job-name"), False
         return 0, "", "salloc: Granted job allocation 7\nsalloc: Nodes are ready for job\n"
 
     def _scancel(self, words: list[str]) -> Outcome:
         if _option(words, "--name") == self.job:
-            self.job = ""
+            self.job, self.over = "", True
         return 0, "", ""
 
     def _srun(self, words: list[str]) -> Outcome:
         nodes = tuple(NodeSet(_option(words, "--nodelist")))
         name = _option(words, "--job-name")
+        if self.over:
+            return 1, "", "srun: error: Unable to confirm allocation for job 7: Invalid job id specified\n"
         if name == "answer":
             gone = "DOWN" in self.nodes[nodes[0]]
             return (1, "", "srun: error: Unable to create step\n") if gone else (0, "", "")

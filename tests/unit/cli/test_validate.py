@@ -57,7 +57,17 @@ def test_a_cluster_that_is_not_up_yet_is_told_by_its_controller_and_no_name_is_l
 
 def test_a_folder_without_a_run_is_told_before_anything_is_asked(clusters: Path, capsys: Capture) -> None:
     error = refused(capsys, str(clusters / "lab.yaml"), "--resume", str(clusters / "nothing"))
-    assert (error["code"], error["where"]) == ("RUN001", str(clusters / "nothing" / "run.json"))
+    assert (error["code"], error["where"]) == ("RUN001", str(clusters / "nothing"))
+    assert "--out" in error["hint"]
+
+
+def test_a_folder_in_which_a_run_had_not_begun_yet_is_told_with_what_begins_it(
+    clusters: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "run").mkdir()
+    error = refused(capsys, str(clusters / "lab.yaml"), "--resume", str(tmp_path / "run"))
+    assert (error["code"], error["got"]) == ("RUN001", "no run.json")
+    assert f"--out {tmp_path / 'run'}" in error["hint"]
 
 
 def test_a_run_has_one_folder(clusters: Path, capsys: Capture) -> None:

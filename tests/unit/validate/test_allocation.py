@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.validate.allocation import Wish, allocated, minutes
+from rackwright.validate.interruption import stoppable
 from tests.doubles.fake_slurm import FakeSlurm
 
 if TYPE_CHECKING:
@@ -121,6 +125,22 @@ def test_whatever_happens_the_job_is_cancelled_by_its_name(error: type[BaseExcep
         raise error
     assert slurm.job == ""
     assert slurm.commands("scancel")[-1] == ("scancel", "--me", "--name=rackwright-x")
+
+
+def test_who_is_stopped_while_a_job_is_asked_for_leaves_none_that_comes_later() -> None:
+    slurm = world()
+
+    def too_late() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        deadline = time.monotonic() + 60
+        while not slurm.commands("scancel") and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    slurm.before_start = too_late
+    with stoppable(), pytest.raises(KeyboardInterrupt), allocated(slurm, WISH, NAMES):
+        pass
+    assert len(slurm.commands("scancel")) > 1
+    assert slurm.job == "", "it had come after the first scancel"
 
 
 def test_nothing_is_asked_for_where_no_node_is_left() -> None:

@@ -60,6 +60,23 @@ def test_a_folder_with_another_run_is_left_alone(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_a_run_that_was_cut_off_before_it_had_its_file_is_begun_anew(tmp_path: Path) -> None:
+    Evidence.begin(tmp_path, run(), NOTHING)
+    (tmp_path / RUN).unlink()
+    (tmp_path / ".run.json.x7").write_text("{")
+    assert load(Evidence.begin(tmp_path, run(), NOTHING).folder).steps == ()
+
+
+@pytest.mark.parametrize("name", ["expectations.json", "notes.txt", ".bashrc", "raw"])
+def test_a_folder_with_files_of_somebody_is_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(UsageError) as caught:
+        Evidence.begin(tmp_path, run(), NOTHING)
+    assert (caught.value.code, caught.value.got) == ("VAL007", f"other files: {name}")
+    assert "--resume" not in caught.value.hint, "there is no run"
+    assert (tmp_path / name).read_text() == "mine"
+
+
 def test_every_step_is_on_disk_as_soon_as_it_is_added(tmp_path: Path) -> None:
     evidence = Evidence.begin(tmp_path, run(), NOTHING)
     for number in range(3):

@@ -6,20 +6,23 @@ import fcntl
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from rackwright import paths
+from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
-from rackwright.errors import EvidenceSpoiled, UsageError
-from rackwright.validate.evidence import load
+from rackwright.errors import EvidenceSpoiled, Interrupted, UsageError
+from rackwright.validate.evidence import Evidence, load
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Ended
 from rackwright.validate.resume import cut_off
 from rackwright.validate.run import Order, validate
+from rackwright.validate.ssh import ControllerLost
 from tests.doubles.fake_slurm import FakeSlurm
 
 if TYPE_CHECKING:
@@ -82,6 +85,11 @@ class Site(NamedTuple):
             self.begin()
         self.slurm.step = before
 
+    def leave_job(self) -> None:
+        """As a real kill leaves it."""
+        started = datetime.fromisoformat(self.run.started)
+        self.slurm.job = f"rackwright-short-all-run-{started:%Y-%m-%dT%H%M%SZ}"
+
 
 @pytest.fixture
 def site(tmp_path: Path, whom: Asked, make_suite: Callable[..., Suite]) -> Site:
@@ -118,12 +126,99 @@ def test_killed_anywhere_it_goes_on_and_makes_no_complete_step_again(site: Site,
 
 def test_the_job_of_who_was_killed_is_cancelled_first(site: Site) -> None:
     site.cut_off(4)
-    site.slurm.job = "rackwright-short-all-run"  # a real kill leaves it
+    site.leave_job()
     before = len(site.slurm.asked)
     site.begin(resume=True)
     programs = [words[0] for words in site.slurm.asked[before:]]
     assert programs.index("scancel") < programs.index("timeout"), "before salloc"
     assert site.slurm.job == ""
+
+
+def test_the_job_of_who_was_killed_after_the_last_step_is_cancelled_too(site: Site) -> None:
+    run = site.begin()
+    assert site.order.folder is not None
+    Evidence(site.order.folder, run).write(finished=None)
+    site.leave_job()
+    asked_for = len(site.slurm.commands("salloc"))
+    assert site.begin(resume=True).steps == run.steps
+    assert site.slurm.job == ""
+    assert len(site.slurm.commands("salloc")) == asked_for, "there was nothing left to make"
+
+
+@pytest.mark.parametrize(
+    ("folder", "called"),
+    [("run", "run-2026-11-28T080000Z"), ("2026-11-28T080000Z", "2026-11-28T080000Z")],
+)
+def test_jobs_of_two_runs_in_folders_of_one_name_have_two_names(
+    site: Site, tmp_path: Path, folder: str, called: str
+) -> None:
+    """Each is cancelled by its name, for which the folder's is not enough."""
+    site = site._replace(order=replace(site.order, folder=tmp_path / folder))
+    site.cut_off(4)
+    Evidence(tmp_path / folder, site.run).write(started="2026-11-28T08:00:00Z")
+    site.begin(resume=True)
+    assert f"--job-name=rackwright-short-all-{called}" in site.slurm.commands("salloc")[-1]
+
+
+def test_who_is_stopped_loses_no_node_that_ran_a_step_then(site: Site) -> None:
+    """In a job that was cancelled no node runs anything, not even what asks whether it is there."""
+    first, *others = site.order.suite.checks
+    checks = (first.model_copy(update={"at_once": 8}), *others)
+    order = replace(site.order, suite=site.order.suite.model_copy(update={"checks": checks}))
+    site = site._replace(order=order)
+
+    def stopped(_: str, nodes: Sequence[str]) -> Outcome:
+        if nodes == ("node-001",):
+            raise KeyboardInterrupt
+        ends = time.monotonic() + 60
+        while not site.slurm.over:
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+        return 1, "", "srun: error: Force Terminated job 7\n"
+
+    before, site.slurm.step = site.slurm.step, stopped
+    with pytest.raises(Interrupted) as caught:
+        site.begin()
+    assert f"--resume {order.folder}" in caught.value.hint
+    assert (site.run.lost, site.run.steps) == ({}, ())
+    site.slurm.step = before
+    run = site.begin(resume=True)
+    assert (run.lost, {step.ended for step in run.steps}) == ({}, {Ended.DONE})
+
+
+def test_who_loses_the_controller_is_told_how_the_run_goes_on(site: Site) -> None:
+    def lost(name: str, _: Sequence[str]) -> Outcome:
+        if name != "clock":
+            return 0, "", ""
+        raise ControllerLost("the controller cannot be reached", hint="ssh there")
+
+    before, site.slurm.step = site.slurm.step, lost
+    with pytest.raises(ControllerLost) as caught:
+        site.begin()
+    assert caught.value.hint == (
+        f"ssh there; then the same command with `--resume {site.order.folder}` goes on from there"
+    )
+    site.slurm.step = before
+    assert len(site.begin(resume=True).steps) == STEPS
+
+
+def test_who_is_stopped_as_the_run_ends_is_told_to_judge_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = canonical.write_atomic
+    pressed: list[str] = []
+
+    def pressing(path: Path, text: str) -> None:
+        if '"finished": "' in text and not pressed:
+            pressed.append("Ctrl-C")
+            raise KeyboardInterrupt
+        write(path, text)
+
+    monkeypatch.setattr(canonical, "write_atomic", pressing)
+    with pytest.raises(Interrupted) as caught:
+        site.begin()
+    assert caught.value.hint == f"`rackwright judge {site.order.folder}` judges it"
+    assert site.run.finished is not None
 
 
 def test_output_of_a_step_that_was_cut_off_is_never_written_into(site: Site) -> None:

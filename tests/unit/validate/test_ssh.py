@@ -20,6 +20,7 @@ STAND_IN = """#!/bin/sh
 # An ssh that runs the command here; it notes its options, and who makes a connection, which takes time.
 echo "$*" >> "$NOTES"
 [ -z "$LOST" ] || { echo no route >&2; exit 255; }
+[ -z "$KILLED" ] || kill -9 $$
 while [ "$1" != -- ]; do
     case "$1" in ControlPath=*) socket="${1#*=}" ;; esac
     shift; [ $# -gt 0 ] || exit 0
@@ -113,6 +114,17 @@ def test_a_connection_that_is_lost_is_no_exit_status(
     assert (caught.value.got, caught.value.exit_code) == ("no route", 2)
     with (tmp_path / "out").open("wb") as sink, pytest.raises(ControllerLost):
         controller.run(["true"], sink, sink)
+
+
+def test_a_command_whose_ssh_is_killed_has_no_exit_status(
+    controller: SshController, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    monkeypatch.setenv("KILLED", "yes")
+    with (tmp_path / "out").open("wb") as sink, pytest.raises(ControllerLost) as caught:
+        controller.run(["true"], sink, sink)
+    assert caught.value.got == "ssh was ended by a signal (Killed)"
+    with pytest.raises(ControllerLost):
+        controller.ask(["true"])
 
 
 @pytest.mark.parametrize(("status", "told"), [(0, 0), (1, 1), (124, 124), (255, 254)])
