@@ -218,10 +218,10 @@ def nccom_test(check: NccomTest, collective: str, addresses: Sequence[str], acce
     )
 
 
-def counters(check: Counters, interfaces: Sequence[str]) -> Task:
-    """Counters of a node, kept there before the load, and told together with those after it."""
-    moment = "--after" if check.after else "--before"
-    return Task(_ours("counters", moment, f"{check.folder}/rackwright-counters.json", *interfaces))
+def counters(check: Counters, run: str, interfaces: Sequence[str]) -> Task:
+    """Counters of a node, kept there before the load of a run, and told together with those after it."""
+    moment, file = "--after" if check.after else "--before", f"{check.folder}/rackwright-counters.json"
+    return Task(_ours("counters", "--run", run, moment, file, *interfaces))
 
 
 def kernel_log(check: KernelLog) -> Task:

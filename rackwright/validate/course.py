@@ -95,7 +95,8 @@ class Course:
     def ground(self) -> Ground:
         """What is left of the nodes of the job."""
         nodes = [self.asked.nodes[name] for name in self.job.nodes if name not in self.lost]
-        return Ground(nodes, self.dark, self.suite.mpi, self.asked.ways, self._beyond())
+        run = self.evidence.run.started
+        return Ground(nodes, self.dark, self.suite.mpi, self.asked.ways, self._beyond(), run)
 
     def _beyond(self) -> list[Node]:
         """Nodes of other jobs, the lost ones last: a kernel answers probes where Slurm does not."""

@@ -78,6 +78,8 @@ class Ground:
     """Links between sites that were asked for."""
     beyond: Sequence[Node] = ()
     """Nodes of other sites that may be asked, those that answer Slurm first."""
+    run: str = "none"
+    """When the run began, by which it is told from others on a host."""
 
     def rails(self) -> list[tuple[str, int]]:
         """(fabric, rail) of all ports, sorted."""
@@ -343,7 +345,7 @@ def _counters(check: Counters, ground: Ground) -> Iterator[Batch]:
         check,
         Tool.COUNTERS,
         ground,
-        lambda node: commands.counters(check, [port.interface for port in node.ports]),
+        lambda node: commands.counters(check, ground.run, [port.interface for port in node.ports]),
         below="after/" if check.after else "before/",
     )
 

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""Counters of this host's ports around a load: ``counters.py --before FILE``, then the same with ``--after``.
+"""Counters of this host's ports around a load: ``counters.py --run RUN --before FILE``, then ``--after``.
 
 Lines of ``rackwright/counters/1``. Before: all counters are read once, kept in FILE on this host, and one
 line of kind ``begun`` says of how many ports. After: they are read again, and both samples of each port are
-printed, so that one output tells all; FILE is taken away. Meanwhile `watch.py` adds up for how long each port
-has no link (``down_s``), where it can be started as a unit of systemd. Ports are those of RDMA devices,
-EFA's among them (/sys/class/infiniband), of network interfaces that are named, and LNet as a whole. Each
-counter is read twice in all: reading those of some NICs makes their driver write to the kernel's log
-(leptonai/gpud#1164).
+kept and printed, so that one output tells all. Who asks for them once more, because that output was cut off,
+is told the same; FILE stays until the next run begins, and is of no use to another one. Meanwhile
+`watch.py` adds up for how long each port has no link (``down_s``), where it can be started as a unit of
+systemd. Ports are those of RDMA devices, EFA's among them (/sys/class/infiniband), of network interfaces that
+are named, and LNet as a whole. Each counter is read twice in all: reading those of some NICs makes their
+driver write to the kernel's log (leptonai/gpud#1164).
 """
 
 from __future__ import annotations
@@ -27,6 +28,17 @@ from sealed import host, refuse, tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import NotRequired, TypedDict
+
+    Sample = dict[str, object]
+
+    class Kept(TypedDict):
+        """What stays on this host."""
+
+        run: str
+        before: list[Sample]
+        after: NotRequired[list[Sample]]
+
 
 SCHEMA = "rackwright/counters/1"
 FOLDERS = ("counters", "hw_counters")
@@ -54,6 +66,7 @@ LNET_NAMES = (
 def main(arguments: list[str]) -> None:
     """Read the counters; print what is known of them by now."""
     options = argparse.ArgumentParser()
+    options.add_argument("--run", default="")
     options.add_argument("--before", type=Path)
     options.add_argument("--after", type=Path)
     options.add_argument("--sys", type=Path, default=Path("/sys"))
@@ -61,20 +74,19 @@ def main(arguments: list[str]) -> None:
     asked = options.parse_args(arguments)
     if (asked.before is None) == (asked.after is None):
         refuse(SCHEMA, "either --before or --after must be given")
-    told = watch.ask(str(asked.before or asked.after))
-    now = samples(asked.sys, asked.interfaces)
-    if not now:
-        refuse(SCHEMA, "this host has no port whose counters can be read")
     if asked.before is not None:
-        begin(asked.before, now, asked.sys, asked.interfaces)
+        begin(asked.run, asked.before, asked.sys, asked.interfaces)
     else:
-        compare(asked.after, [{**one, **_down(one, told)} for one in now])
+        compare(asked.run, asked.after, asked.sys, asked.interfaces)
 
 
-def begin(file: Path, now: list[dict[str, object]], root: Path, interfaces: list[str]) -> None:
+def begin(run: str, file: Path, root: Path, interfaces: list[str]) -> None:
     """Keep the first samples, and have ports watched from here on; one that is watched was not down yet."""
+    file.unlink(missing_ok=True)
+    watch.ask(str(file))
+    now = samples(root, interfaces)
     first = dict.fromkeys(watch.ports(root, interfaces) if watching(file, root, interfaces) else (), 0.0)
-    file.write_text(json.dumps([{**one, **_down(one, first)} for one in now]))
+    keep(file, {"run": run, "before": [{**one, **_down(one, first)} for one in now]})
     tell(SCHEMA, "begun", host=host(), ports=len(now))
 
 
@@ -91,34 +103,54 @@ def watching(file: Path, root: Path, interfaces: list[str]) -> bool:
     return done.returncode == 0
 
 
-def _down(sample: dict[str, object], told: dict[str, float]) -> dict[str, object]:
+def _down(sample: Sample, told: dict[str, float]) -> Sample:
     """Seconds without a link of the port of a sample, where somebody watched it."""
     name = f"{sample['device']}/{sample['port']}"
     return {"down_s": told[name]} if name in told else {}
 
 
-def compare(file: Path, now: list[dict[str, object]]) -> None:
-    """Print both samples of each port."""
-    try:
-        before = json.loads(file.read_text())
-    except (OSError, ValueError) as error:
-        refuse(SCHEMA, f"there is no first sample: {error}")
-    if sum("down_s" in one for one in before) > sum("down_s" in one for one in now):
+def compare(run: str, file: Path, root: Path, interfaces: list[str]) -> None:
+    """Print both samples of each port; the second ones are kept before who watched is let go."""
+    kept = known(run, file)
+    with watch.asked(str(file)) as told:
+        if "after" not in kept:
+            kept["after"] = [{**one, **_down(one, told)} for one in samples(root, interfaces)]
+            keep(file, kept)
+    if sum("down_s" in one for one in kept["before"]) > sum("down_s" in one for one in kept["after"]):
         refuse(SCHEMA, "who watched its ports is gone: the host was restarted, or the watch was ended")
-    for one in (*before, *now):
+    for one in (*kept["before"], *kept["after"]):
         tell(SCHEMA, "sample", host=host(), **one)
-    with contextlib.suppress(OSError):
-        file.unlink()
 
 
-def samples(root: Path, interfaces: list[str]) -> list[dict[str, object]]:
+def known(run: str, file: Path) -> Kept:
+    """What is kept of a run."""
+    try:
+        kept: Kept = json.loads(file.read_text())
+        is_ours = kept["run"] == run
+    except (OSError, ValueError, TypeError, KeyError) as error:  # also what an earlier release kept
+        refuse(SCHEMA, f"there is no first sample: {error}")
+    if not is_ours:
+        refuse(SCHEMA, "the first sample is of another run")
+    return kept
+
+
+def keep(file: Path, kept: Kept) -> None:
+    """Write a file in one step: whoever is cut off in it leaves the old one."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(json.dumps(kept))
+    new.replace(file)
+
+
+def samples(root: Path, interfaces: list[str]) -> list[Sample]:
     """All counters of all ports, now."""
     ports = [*rdma(root), *net(root, interfaces), *lnet(root)]
-    found = [
+    found: list[Sample] = [
         {"device": device, "port": port, "at_s": time.monotonic(), "values": values}
         for device, port, folders in ports
         if (values := read(folders))
     ]
+    if not found:
+        refuse(SCHEMA, "this host has no port whose counters can be read")
     return [{**one, "ports": len(found)} for one in found]
 
 

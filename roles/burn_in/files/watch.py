@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """For how long ports of this host have no link: ``watch.py [--sys FOLDER] NAME [INTERFACE…]``.
 
-Looks twice a second from its start on, and tells once: to the first process of its own user that connects to
-the abstract socket of that NAME, as one JSON object ``device/port`` → seconds; then it ends. `counters.py`
-starts it before a load, outside of the job's step, and asks it after it. Ports are those of `counters.py`,
-but for EFA's, which always say that they are active, and LNet, which is none.
+Looks twice a second from its start on, and tells processes of its own user that connect to the abstract
+socket of that NAME, as one JSON object ``device/port`` → seconds. It ends when one of them has said that it
+has kept what it was told; one that is cut off before that may ask again. `counters.py` starts it before a
+load, outside of the job's step, and asks it after it. Ports are those of `counters.py`, but for EFA's, which
+always say that they are active, and LNet, which is none.
 """
 
 from __future__ import annotations
@@ -19,12 +20,21 @@ import sys
 import time
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 EVERY_S = 0.5
 EFA = "efa"
 """Name of its driver."""
 ACTIVE = "4:"
 """How the state of an RDMA port begins that has a link."""
+KEPT = b"k"
+"""What a process says that has kept what it was told."""
+ANSWER_WITHIN_S = 5.0
+KEPT_WITHIN_S = 60.0
+"""To read counters takes time."""
 CREDENTIALS = struct.Struct("3i")
 
 
@@ -39,10 +49,25 @@ def is_mine(peer: socket.socket) -> bool:
     return bool(CREDENTIALS.unpack(told)[1] == os.getuid())
 
 
-def ask(name: str, within_s: float = 5.0) -> dict[str, float]:
+def ask(name: str) -> dict[str, float]:
     """What a watch of that name tells as its last word; nothing where there is none."""
-    with contextlib.suppress(OSError, ValueError), socket.socket(socket.AF_UNIX) as end:
-        end.settimeout(within_s)
+    with asked(name) as told:
+        return told
+
+
+@contextlib.contextmanager
+def asked(name: str) -> Iterator[dict[str, float]]:
+    """What a watch of that name tells, which ends when this is left, but not by an error."""
+    with socket.socket(socket.AF_UNIX) as end:
+        told = _told(end, name)
+        yield told
+        with contextlib.suppress(OSError):
+            end.sendall(KEPT)
+
+
+def _told(end: socket.socket, name: str) -> dict[str, float]:
+    with contextlib.suppress(OSError, ValueError):
+        end.settimeout(ANSWER_WITHIN_S)
         end.connect(address(name))
         if is_mine(end):
             told = json.loads(b"".join(iter(lambda: end.recv(2**16), b"")))
@@ -83,13 +108,21 @@ def watch(called: str, files: dict[str, Path]) -> None:
             for name in (name for name, file in files.items() if not has_link(file)):
                 down[name] += now - before
             before = now
-            if peer is not None and is_mine(peer):
-                with peer, contextlib.suppress(OSError):
-                    peer.sendall(json.dumps(down).encode())
+            if peer is not None and tell(peer, down):
                 return
             if peer is not None:
-                peer.close()
                 time.sleep(EVERY_S)
+
+
+def tell(peer: socket.socket, down: dict[str, float]) -> bool:
+    """Tell who asks; whether it has kept that."""
+    with peer, contextlib.suppress(OSError):
+        if is_mine(peer):
+            peer.settimeout(KEPT_WITHIN_S)
+            peer.sendall(json.dumps(down).encode())
+            peer.shutdown(socket.SHUT_WR)
+            return peer.recv(1) == KEPT
+    return False
 
 
 def accepted(listening: socket.socket) -> socket.socket | None:

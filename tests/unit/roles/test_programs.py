@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,7 +150,17 @@ def test_counters_of_ports_interfaces_and_lnet_are_told_by_how_much_they_grew(
     assert changed == {("mlx5_0", "symbol_error"): 4, ("r0", "carrier_down_count"): 1}
     assert ("mlx5_0", "odd") not in grown
     assert {name for device, name in grown if device == "lnet"} >= {"drop_count", "errors", "send_length"}
-    assert not (tmp_path / "kept").exists()
+
+
+def test_who_asks_again_what_grew_is_told_the_same_and_of_no_other_run(ports: Path, tmp_path: Path) -> None:
+    """The output of a step that was cut off is nobody's; nothing of that may be lost, or be another's."""
+    words = ("counters.py", "--sys", str(ports), "--run", "2026-11-28T08:00:00Z")
+    run(*words, "--before", str(tmp_path / "kept"), "r0")
+    first = run(*words, "--after", str(tmp_path / "kept"), "r0")
+    (ports / "class/net/r0/carrier_down_count").write_text("9\n")
+    assert run(*words, "--after", str(tmp_path / "kept"), "r0") == first
+    other = run(*words[:-1], "2026-11-28T09:00:00Z", "--after", str(tmp_path / "kept"), "r0")
+    assert parse(Tool.COUNTERS, other).problem.endswith("the first sample is of another run")
 
 
 def test_counters_that_were_not_read_before_are_not_measured(ports: Path, tmp_path: Path) -> None:
@@ -261,6 +272,21 @@ def test_a_watch_that_was_ended_is_told_and_no_port_passes_by_it(
     )
     assert found.status is Completeness.NOT_RUN
     assert "the watch was ended" in found.problem
+
+
+def test_who_is_cut_off_before_it_has_kept_what_it_was_told_may_ask_again(
+    ports: Path, tmp_path: Path, systemd: Path, watcher: ModuleType
+) -> None:
+    _begin(ports, tmp_path / "kept", systemd, watcher)
+    (ports / "class/net/r0/carrier").write_text("0\n")
+    with suppress(SystemExit), watcher.asked(str(tmp_path / "kept")) as told:
+        assert told
+        raise SystemExit
+    words = ("counters.py", "--sys", str(ports), "--after", str(tmp_path / "kept"), "r0")
+    found = run(*words)
+    assert {port for port, seconds in _down(found).items() if seconds} == {"r0"}
+    assert run(*words) == found, "though nobody watches any more"
+    assert watcher.ask(str(tmp_path / "kept")) == {}
 
 
 def test_a_state_of_efa_is_no_evidence_of_a_link(tmp_path: Path, watcher: ModuleType) -> None:

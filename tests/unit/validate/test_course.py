@@ -313,8 +313,9 @@ def test_counters_are_read_before_everything_else_and_after_it(make_course: Call
     before, after = ([f"counters/{when}/{name}" for name in NAMES] for when in ("before", "after"))
     assert (sorted(made[:3]), made[3], sorted(made[4:])) == (before, "clock", after)
     words = {step.name: " ".join(step.command) for step in course.evidence.run.steps}
-    assert "counters.py --before /kept/rackwright-counters.json r0 r1" in words[before[0]]
-    assert "counters.py --after /kept/rackwright-counters.json r0 r1" in words[after[0]]
+    run = "counters.py --run 2026-11-28T08:00:00Z"
+    assert f"{run} --before /kept/rackwright-counters.json r0 r1" in words[before[0]]
+    assert f"{run} --after /kept/rackwright-counters.json r0 r1" in words[after[0]]
     assert course.is_made()
 
 
