@@ -31,7 +31,8 @@ options:
         folders; C(owner) and C(group) default to root; the content of a C(secret) file is never shown.
       - With C(absent) nothing may be there; a folder with something in it is refused. C(optional) is absent
         where there is no C(src). With C(left) whatever is there is left as it is, and listed in C(there): a
-        mark of a change that is not through, so that the next run knows of it where this one is cut off.
+        mark of a change that is not through, so that the next run knows of it where this one is cut off. Such
+        a path may be a pattern of names, as a shell has it.
     type: dict
     required: true
   contents:
@@ -46,7 +47,7 @@ changed_paths:
   type: list
   elements: str
 there:
-  description: Paths with C(left) at which something is.
+  description: What is at the paths with C(left).
   returned: always
   type: list
   elements: str
@@ -212,9 +213,8 @@ def remove(module: AnsibleModule, wanted: Entry, outcome: Outcome) -> None:
 
 
 def look(_module: AnsibleModule, wanted: Entry, outcome: Outcome) -> None:
-    """Tell whether something is there."""
-    if os.path.lexists(wanted.path):
-        outcome.there.append(str(wanted.path))
+    """Tell what is there."""
+    outcome.there += sorted(map(str, wanted.path.parent.glob(wanted.path.name)))
 
 
 def lay(module: AnsibleModule, entries: list[Entry]) -> Outcome:

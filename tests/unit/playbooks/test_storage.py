@@ -1,4 +1,4 @@
-"""Order of the plays of storage, and the marks by which a host that has no part any more is known."""
+"""Order of the plays of storage; the marks of a host that has no part any more, and what looking costs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from rackwright import paths
-from tests.unit.roles.programs import load
+from tests.unit.playbooks.plays import check, load
+from tests.unit.roles import programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAYS: list[dict[str, object]] = yaml.safe_load(
-    (paths.repository() / "playbooks" / "storage.yml").read_text()
-)
+PLAYS = load("storage")
+BASE = paths.repository() / "roles" / "base"
 
 
 def _roles(play: dict[str, object]) -> Iterator[str]:
@@ -29,19 +29,19 @@ def _roles(play: dict[str, object]) -> Iterator[str]:
             yield f"{imported['name']}: {imported['tasks_from']}"
 
 
-def test_links_come_first_who_leaves_leaves_before_its_target_goes_and_who_comes_comes_after() -> None:
+def test_what_goes_is_let_go_of_first_in_the_other_order_than_it_is_built_up_in() -> None:
     order = [role for play in PLAYS for role in _roles(play)]
+    built = ["rdma_nics", "local_nvme_cache", "nvmeof_target", "nvmeof_host"]
     assert order == [
-        "rdma_nics",
-        "local_nvme_cache",
         "nvmeof_host: leave",
+        "base: look",
         "nvmeof_host: gone",
-        "local_nvme_cache: gone",
         "nvmeof_target: gone",
+        "local_nvme_cache: gone",
         "rdma_nics: gone",
-        "nvmeof_target",
-        "nvmeof_host",
+        *built,
     ]
+    assert [role.partition(":")[0] for role in order[2:6]] == list(reversed(built))
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,28 @@ def test_links_come_first_who_leaves_leaves_before_its_target_goes_and_who_comes
 def test_a_host_that_left_is_known_by_what_a_role_has_noted_there(
     role: str, name: str, marks: tuple[str, ...], group: str
 ) -> None:
-    program, text = load(role, name), (paths.repository() / "playbooks" / "storage.yml").read_text()
-    look = next(
-        task
-        for play in PLAYS
-        for task in play.get("tasks", [])  # type: ignore[attr-defined]  # (yaml has no types)
-        if "tree" in task
-    )
-    for mark in marks:
-        assert look["tree"]["files"][str(getattr(program, mark))] == {"left": True}
-    assert f"'{group}'" in look["when"]
-    assert f"\"'{group}' not in group_names\"" in text
+    program, looked_for = programs.load(role, name), yaml.safe_load((BASE / "vars" / "main.yml").read_text())
+    for mark in (str(getattr(program, mark)) for mark in marks):
+        assert looked_for["base_looked_for"][mark] == {"left": True}
+        assert _ran(base_files={"there": [mark]}) == [f"{role} : What is left of it"]
+        assert _ran(group, base_files={"there": [mark]}) == []
+
+
+def test_a_host_without_storage_has_no_task_of_its_own_and_one_where_nobody_has_looked() -> None:
+    assert _ran(base_files={"there": []}) == []
+    assert _ran() == ["base : What other roles have left here"]
+
+
+def test_role_base_looks_with_the_files_of_every_host() -> None:
+    files = yaml.safe_load((BASE / "tasks" / "configure.yml").read_text())[0]
+    assert files["register"] == "base_files"
+    assert files["tree"]["files"] == "{{ base__files | combine(base_looked_for) }}"
+
+
+def _ran(*groups: str, **known: object) -> list[str]:
+    """Remote tasks of those plays of storage that every host is in."""
+    (leaving,) = (play for play in PLAYS if play["hosts"] == "all")
+    return list(check([leaving], *groups, known=known))
 
 
 @pytest.mark.parametrize("role", ["local_nvme_cache", "nvmeof_host", "nvmeof_target", "rdma_nics"])

@@ -141,6 +141,8 @@ def test_a_mark_is_told_and_left(tree: Tree, *, check: bool) -> None:
     assert told["there"] == [str(tree.root / "mark")]
     assert (tree.root / "mark").read_text() == "of a run that was cut off"
     assert not (tree.root / "other").exists()
+    marks: dict[str, str | dict[str, object]] = {name: {"left": True} for name in ("m*k", "*.py")}
+    assert way(**marks)["there"] == [str(tree.root / "mark")]
 
 
 def test_a_full_disk_names_the_file_and_leaves_the_old_one(
