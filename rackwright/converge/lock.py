@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from shlex import quote
 from typing import TYPE_CHECKING, TextIO
 
+from rackwright import locks
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ def held(folder: Path) -> Iterator[None]:
         folder: of converges of this cluster; made if it is not there.
 
     Raises:
-        EnvironmentUnfit: another process holds it; the error says which.
+        EnvironmentUnfit: another process holds it; the error says which. Or it cannot be held there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     os.chmod(folder, 0o700)  # noqa: PTH101 (also of a folder that somebody made wider)
     with _opened(folder / LOCK) as file:
-        if not _taken(file):
+        if not locks.taken(file.fileno(), folder / LOCK):
             raise _busy(file, folder / LOCK)
         _sign(file)
         _await_orphans(folder / RUNNERS)
@@ -67,23 +68,11 @@ def holder(folder: Path) -> str:
     except FileNotFoundError:
         return ""
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return _holder(file.read())
-    return ""
+        return _holder(file.read()) if locks.is_held(file.fileno(), folder / LOCK) else ""
 
 
 def _opened(path: Path) -> TextIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+", encoding="utf-8")
-
-
-def _taken(file: TextIO) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _sign(file: TextIO) -> None:
@@ -104,7 +93,7 @@ def _await_orphans(path: Path) -> None:
     """Wait for the runners of a converge that was killed."""
     with _opened(path) as file:
         deadline = time.monotonic() + ORPHANS_END_WITHIN_S
-        while not _taken(file):
+        while not locks.taken(file.fileno(), path):
             if time.monotonic() > deadline:
                 raise EnvironmentUnfit(
                     "runners of a converge that is gone are still at work",

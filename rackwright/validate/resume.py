@@ -6,12 +6,12 @@ off stay so: a run says one thing of a node.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from contextlib import contextmanager, suppress
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from rackwright import locks
 from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.validate import evidence
 from rackwright.validate.evidence import Evidence
@@ -32,6 +32,7 @@ def alone_in(folder: Path) -> Iterator[None]:
 
     Raises:
         UsageError: it is not there, or a validation is at work in it.
+        EnvironmentUnfit: its file system keeps no locks.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -76,9 +77,7 @@ def refuse_unbegun(folder: Path) -> None:
 
 
 def _take(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not locks.taken(handle, folder):
         raise UsageError(
             "a validation is at work in this folder",
             code="VAL008",
@@ -86,19 +85,16 @@ def _take(handle: int, folder: Path) -> None:
             got="a folder that another process holds",
             expected="a run that was cut off",
             hint=f"wait for it; `fuser {quote(str(folder))}` says which process it is",
-        ) from None
+        )
 
 
 def _is_held(folder: Path) -> bool:
-    """Whether a validation is at work in a folder; asked with a lock that two who ask can have at once."""
+    """Whether a validation is at work in a folder."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return locks.is_held(handle, folder)
     finally:
         os.close(handle)
-    return False
 
 
 def taken_up(folder: Path, wanted: Run, now: str) -> Evidence:

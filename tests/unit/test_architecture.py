@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ROWS = (
-    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "kernel", "lack"},
+    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "kernel", "lack", "locks"},
     {"spec", "catalogue"},
     {"plan"},
     {"checks"},
