@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwright.converge.reboot_model import PREFIX
 from rackwright.errors import Failure, Incomplete, SubjectFailed
 from rackwright.inventory.model import SlurmDuty
 
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 
 NOTES = "/run/rackwright/reboot"
 """Roles write there why their host waits; a reboot empties it."""
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _NO_CONNECTION = 255
+_THEN = "--"
+"""Between two answers to one question."""
 _CONNECT_S, _ANSWER_S = 15, 60
 _TRIES = 3
 """Of what may be said twice: one lost connection among the thousands of a rolling reboot does not end it."""
 _STATE = "sinfo --noheader --nodes={host} --format='%T|%E'"
+_DRAINS = "date +%s; SLURM_TIME_FORMAT=%s sinfo --noheader --Node --format='%N|%T|%H|%E'"
+_KEPT = ("drain", "down")
 _DOWN = ("down", "unk", "fail", "boot", "reboot", "powering")
 
 
@@ -48,6 +54,7 @@ class Ssh:
                 text=True,
                 check=False,
                 timeout=_ANSWER_S,
+                start_new_session=True,  # Ctrl-C is for us: what was begun on a host is not cut off by it
             )
         except subprocess.TimeoutExpired:
             return _NO_CONNECTION, ""
@@ -70,15 +77,26 @@ class SshFleet:
 
     def boot_id(self, host: str) -> str:
         """Of the boot it runs; empty where it does not answer."""
-        status, said = self.ssh.run(host, "cat /proc/sys/kernel/random/boot_id")
+        status, said = self.ssh.run(host, f"cat {_BOOT_ID}")
         return said.strip() if status == 0 else ""
+
+    def state(self, host: str) -> str:
+        """As systemd tells it; empty where it does not answer."""
+        return self.ssh.run(host, "systemctl is-system-running; true")[1].strip()
 
     def services(self, host: str) -> frozenset[str]:
         """Those that start at boot, and run."""
-        shown = "systemctl list-units --type=service --state=running --no-legend --plain"
+        return self._at_boot(host, "running")
+
+    def failed(self, host: str) -> frozenset[str]:
+        """Those that start at boot, and have failed."""
+        return self._at_boot(host, "failed")
+
+    def _at_boot(self, host: str, state: str) -> frozenset[str]:
+        shown = f"systemctl list-units --type=service --state={state} --no-legend --plain"
         enabled = "systemctl list-unit-files --type=service --state=enabled --no-legend --plain"
-        _, said = self.ssh.ask(host, f"{shown}; echo; {enabled}")
-        running, _, at_boot = said.partition("\n\n")
+        _, said = self.ssh.ask(host, f"{shown}; echo {_THEN}; {enabled}")
+        running, _, at_boot = said.partition(f"{_THEN}\n")
         first = [
             {line.split()[0] for line in part.splitlines() if line.split()} for part in (running, at_boot)
         ]
@@ -101,9 +119,10 @@ class SshFleet:
             )
         return tuple(said.splitlines())
 
-    def reboot(self, host: str) -> None:
-        """Tell it to go down."""
-        self.ssh.run(host, "systemctl reboot --no-block")
+    def reboot(self, host: str, boot_id: str) -> None:
+        """Tell it to go down, unless it has booted since: a run that was cut off may have told it, too."""
+        same = f'test "$(cat {_BOOT_ID})" = {shlex.quote(boot_id)}'
+        self.ssh.run(host, f"{same} && systemctl reboot --no-block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +140,7 @@ class SshSlurm:
     def drained_for(self, host: str) -> str | None:
         """Reason why it gets no new jobs; None where it gets some, or is in no Slurm."""
         state, reason = self._state(host)
-        return reason if state.startswith(("drain", "down")) else None
+        return reason if state.startswith(_KEPT) else None
 
     def drain(self, host: str, reason: str) -> None:
         """Give it no new jobs."""
@@ -145,6 +164,21 @@ class SshSlurm:
     def release(self, host: str) -> None:
         """Give it jobs again."""
         self._ask(host, f"scontrol update nodename={host} state=resume")
+
+    def left(self) -> dict[str, float]:
+        """Host → seconds since a reboot of ours has drained it, of all whose drain is there still.
+
+        Raises:
+            SubjectFailed: a controller does not answer, or refuses.
+        """
+        found: dict[str, float] = {}
+        for controller in sorted(set(self.controllers.values())):
+            host = next(name for name, one in self.controllers.items() if one == controller)
+            now, *nodes = self._ask(host, _DRAINS).splitlines()
+            for name, state, since, reason in (line.split("|", 3) for line in nodes):
+                if state.startswith(_KEPT) and reason.startswith(PREFIX):
+                    found[name] = float(now) - float(since)
+        return found
 
     def _state(self, host: str) -> tuple[str, str]:
         line = self._ask(host, _STATE.format(host=host)).partition("\n")[0]

@@ -3,129 +3,33 @@
 Roles note why a host waits and reboot nothing. Here each such host is drained under a reason of ours, left
 alone where a job runs, rebooted, and given back when it has a new boot id, its services and settings, and
 Slurm's word. A host that fails any of that stays drained and stops the batches that have not begun.
+
+A reboot may be cut off anywhere. What it has drained bears its mark in Slurm, so that the next one finds
+it: a host that has booted since is given back, one that is on its way is waited for, and none is told to
+go down for a reason that a boot has taken away.
 """
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from enum import StrEnum
 from math import ceil
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from rackwright.converge.reboot_model import PREFIX, Clock, End, Fleet, Result, Scheduler, Stop, SystemClock
 from rackwright.errors import BAD, GOOD, INCOMPLETE, Incomplete, SubjectFailed, worst
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from rackwright.catalogue.model import Reboot
     from rackwright.inventory.model import Absent
 
-PREFIX = "rackwright reboot: "
-"""Of our drains; node_health takes back those of its own, which begin otherwise, and leaves these."""
+Answer = TypeVar("Answer")
 BATCH_PERCENT = 10
 POLL_S = 2.0
-
-
-class End(StrEnum):
-    """What became of a host."""
-
-    WAITING = "waiting"
-    REBOOTED = "rebooted"
-    HELD = "held"
-    """A job runs on it: it was not touched."""
-    FAILED = "failed"
-    """It was to be rebooted, and is not as it should be: it stays drained."""
-    UNTOUCHED = "untouched"
-    """Its turn did not come: a host before it failed."""
-    UNREACHED = "unreached"
-    """It could not be asked whether it waits."""
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Of one host.
-
-    Args:
-        end: what became of it.
-        reasons: why it waited.
-        message: why it is held or failed; empty otherwise.
-        seconds: from going down to being given back.
-    """
-
-    end: End
-    reasons: tuple[str, ...]
-    message: str = ""
-    seconds: float = 0.0
-
-
-class Fleet(Protocol):
-    """The hosts, over ssh."""
-
-    def boot_id(self, host: str) -> str:
-        """Of the boot it runs; empty where it does not answer."""
-        ...
-
-    def services(self, host: str) -> frozenset[str]:
-        """Those that start at boot, and run."""
-        ...
-
-    def reasons(self, host: str) -> tuple[str, ...]:
-        """Why it waits for a reboot."""
-        ...
-
-    def reboot(self, host: str) -> None:
-        """Tell it to go down; it may close the connection at once."""
-        ...
-
-
-class Scheduler(Protocol):
-    """Its Slurm, as far as a host has one."""
-
-    def drained_for(self, host: str) -> str | None:
-        """Reason why it gets no new jobs; None where it gets some, or is in no Slurm."""
-        ...
-
-    def drain(self, host: str, reason: str) -> None:
-        """Give it no new jobs."""
-        ...
-
-    def jobs(self, host: str) -> tuple[str, ...]:
-        """Those that have it now."""
-        ...
-
-    def registered(self, host: str) -> bool:
-        """Whether its slurmd has answered since it booted; true where it is in no Slurm."""
-        ...
-
-    def release(self, host: str) -> None:
-        """Give it jobs again."""
-        ...
-
-
-class Clock(Protocol):
-    """Time, which tests make pass."""
-
-    def now(self) -> float:
-        """Seconds of a clock that is never set back."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        ...
-
-
-class SystemClock:
-    """This machine's."""
-
-    def now(self) -> float:
-        """As `Clock`."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """As `Clock`."""
-        time.sleep(seconds)
+_BOOTING = ("", "offline", "unknown", "initializing", "starting", "stopping")
+"""Of a host whose services are not all what they will be (systemctl(1), is-system-running)."""
 
 
 class _Failed(Exception):
@@ -134,6 +38,22 @@ class _Failed(Exception):
 
 class _Held(Exception):
     """A host that has a job."""
+
+
+class _Untouched(Exception):
+    """A host that was not told to go down: somebody stops the run."""
+
+
+class _Left(Exception):
+    """A host that is waited for no longer."""
+
+
+class _Seen(NamedTuple):
+    """A host before it goes down, or after it came back by an order of a run that was cut off."""
+
+    boot_id: str
+    reasons: tuple[str, ...]
+    services: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -149,6 +69,7 @@ class Rolling:
         clock: to wait by.
         batch_percent: of the waiting hosts, rebooted at once after the first one.
         join_percent: of a batch that must come back; else no further batch begins.
+        stop: asks it to stop.
     """
 
     fleet: Fleet
@@ -159,14 +80,25 @@ class Rolling:
     clock: Clock = field(default_factory=SystemClock)
     batch_percent: int = BATCH_PERCENT
     join_percent: int = 100
+    stop: Stop = field(default_factory=Stop)
 
-    def run(self, waiting: Mapping[str, tuple[str, ...]]) -> dict[str, Result]:
-        """Reboot hosts that wait (host → reasons); none is begun after a batch that did not come back."""
+    def run(self, waiting: Mapping[str, tuple[str, ...]], begun: Iterable[str] = ()) -> dict[str, Result]:
+        """Reboot hosts that wait; none is begun after a batch that did not come back.
+
+        Args:
+            waiting: host → reasons.
+            begun: hosts that a run which was cut off has drained, and that wait no more, as far as is
+                known. They come first: what did not come back of them stops the others as well.
+        """
         results: dict[str, Result] = {}
-        for batch in batches(waiting, self.last, self.batch_percent):
+        ours = sorted(begun)
+        for batch in [*filter(None, [ours]), *batches(waiting, self.last, self.batch_percent)]:
             with ThreadPoolExecutor(len(batch), "reboot") as pool:
-                ended = pool.map(lambda host: self._one(host, waiting[host]), batch)
+                ended = pool.map(lambda host: self._one(host, waiting.get(host, ())), batch)
                 results |= dict(zip(batch, ended, strict=True))
+            if self.stop.asked:
+                self.tell("no further host is rebooted: it was stopped")
+                break
             if not self._joined([results[host] for host in batch]):
                 self.tell("no further host is rebooted: see what failed")
                 break
@@ -176,67 +108,105 @@ class Rolling:
     def _joined(self, ended: Sequence[Result]) -> bool:
         """Whether enough of those that went down came back; one that was held did not go down."""
         gone = [one for one in ended if one.end is not End.HELD]
-        back = sum(one.end is End.REBOOTED for one in gone)
+        back = sum(one.end in (End.REBOOTED, End.GIVEN_BACK) for one in gone)
         return back * 100 >= self.join_percent * len(gone)
 
     def _one(self, host: str, reasons: tuple[str, ...]) -> Result:
         started = self.clock.now()
         try:
-            self._through(host, reasons)
+            end = self._through(host, reasons)
+        except _Untouched:
+            return self._told(host, Result(End.UNTOUCHED, reasons))
+        except _Left as left:
+            return self._told(host, Result(End.LEFT, reasons, str(left)))
         except _Held as held:
             return self._told(host, Result(End.HELD, reasons, str(held)))
-        except _Failed as failed:
-            return self._told(host, Result(End.FAILED, reasons, str(failed)))
-        except SubjectFailed as refused:
-            causes = "; ".join(one.cause for one in refused.failures)
-            return self._told(host, Result(End.FAILED, reasons, causes))
-        except Incomplete as silent:
-            return self._told(host, Result(End.FAILED, reasons, f"{silent.message}: {silent.got}"))
-        return self._told(host, Result(End.REBOOTED, reasons, seconds=self.clock.now() - started))
+        except (_Failed, SubjectFailed, Incomplete) as failed:
+            return self._told(host, Result(End.FAILED, reasons, _said(failed)))
+        return self._told(host, Result(end, reasons, seconds=self.clock.now() - started))
 
     def _told(self, host: str, result: Result) -> Result:
         self.tell(f"{host}: {result.end}" + (f": {result.message}" if result.message else ""))
         return result
 
-    def _through(self, host: str, reasons: tuple[str, ...]) -> None:
-        ours = self._drained(host, reasons)
-        self._refuse_jobs(host, ours=ours)
-        before, services = self.fleet.boot_id(host), self.fleet.services(host)
-        if not before:
-            raise _Failed("it did not answer before its reboot; it was not touched")
-        self.fleet.reboot(host)
+    def _through(self, host: str, reasons: tuple[str, ...]) -> End:
         ends = self.clock.now() + self.patience[host].within_s
-        self.clock.sleep(self.patience[host].least_s)
+        earlier = self._drained(host, reasons)
+        self._refuse_jobs(host)
+        seen = self._seen(host) if not earlier else self._await(lambda: self._seen(host), ends, self._silent)
+        if seen is None:
+            raise _Failed("it did not answer before its reboot; it was not touched")
+        if seen.reasons:
+            self._reboot(host, seen)
+        else:
+            self._await_services(host, ends, lambda: sorted(self.fleet.failed(host)))
+        self._await(lambda: self.scheduler.registered(host), ends, lambda: "its slurmd has not registered")
+        self._give_back(host)
+        return End.REBOOTED if seen.reasons else End.GIVEN_BACK
+
+    def _reboot(self, host: str, seen: _Seen) -> None:
+        """Until it is back as it was."""
+        if self.stop.asked:
+            self._give_back(host)
+            raise _Untouched
+        self.fleet.reboot(host, seen.boot_id)
+        ends = self.clock.now() + self.patience[host].within_s
+        self._pause(self.patience[host].least_s)
         self._await(
-            lambda: self.fleet.boot_id(host) not in ("", before), ends, lambda: self._lost(host, before)
-        )
-        self._await(
-            lambda: not self._missing(host, services),
+            lambda: self.fleet.boot_id(host) not in ("", seen.boot_id),
             ends,
-            lambda: f"not running again: {', '.join(self._missing(host, services))}",
+            lambda: self._lost(host, seen.boot_id),
         )
+        self._await_services(host, ends, lambda: sorted(seen.services - self.fleet.services(host)))
         left = self.fleet.reasons(host)
         if left:
             raise _Failed(f"it still waits for a reboot after one: {'; '.join(left)}")
-        self._await(lambda: self.scheduler.registered(host), ends, lambda: "its slurmd has not registered")
-        if ours:
-            self.scheduler.release(host)
 
     def _drained(self, host: str, reasons: tuple[str, ...]) -> bool:
-        """Drain it; tells whether the drain is ours, now or from an earlier run."""
-        there = self.scheduler.drained_for(host)
-        if there is None:
-            self.scheduler.drain(host, PREFIX + "; ".join(reasons))
-            return True
-        return there.startswith(PREFIX)
+        """Drain it if it waits; tells whether an earlier run of ours had.
 
-    def _refuse_jobs(self, host: str, *, ours: bool) -> None:
+        Another run's drain is set anew: by its time the next one knows how long the host may take.
+        """
+        if self.stop.asked and reasons:
+            raise _Untouched
+        there = self.scheduler.drained_for(host)
+        earlier = there is not None and there.startswith(PREFIX)
+        if reasons and (earlier or there is None):
+            self.scheduler.drain(host, PREFIX + "; ".join(reasons))
+        return earlier
+
+    def _give_back(self, host: str) -> None:
+        """Unless somebody has drained it meanwhile, whose drain it is then."""
+        there = self.scheduler.drained_for(host)
+        if there is not None and there.startswith(PREFIX):
+            self.scheduler.release(host)
+
+    def _refuse_jobs(self, host: str) -> None:
         """A job that began before the drain runs on."""
         jobs = self.scheduler.jobs(host)
         if jobs:
-            if ours:
-                self.scheduler.release(host)
+            self._give_back(host)
             raise _Held(f"jobs {', '.join(jobs)} run on it")
+
+    def _seen(self, host: str) -> _Seen | None:
+        """As it is; None where it does not answer, or is going down already."""
+        boot_id = self.fleet.boot_id(host)
+        if not boot_id or self.fleet.state(host) in ("", "stopping"):
+            return None
+        try:
+            seen = _Seen(boot_id, self.fleet.reasons(host), self.fleet.services(host))
+        except Incomplete:
+            return None
+        return seen if seen.services else None
+
+    def _await_services(self, host: str, ends: float, missing: Callable[[], list[str]]) -> None:
+        self._await(
+            lambda: self.fleet.state(host) not in _BOOTING, ends, lambda: "its boot does not come to an end"
+        )
+        self._await(lambda: not missing(), ends, lambda: f"not running again: {', '.join(missing())}")
+
+    def _silent(self) -> str:
+        return "it was rebooted by a run that was cut off, and did not come back"
 
     def _lost(self, host: str, before: str) -> str:
         within = self.patience[host].within_s
@@ -244,14 +214,25 @@ class Rolling:
             return f"it has not gone down within {within} s: its boot id is the old one"
         return f"it did not come back within {within} s"
 
-    def _missing(self, host: str, services: frozenset[str]) -> list[str]:
-        return sorted(services - self.fleet.services(host))
-
-    def _await(self, holds: Callable[[], bool], ends: float, why: Callable[[], str]) -> None:
-        while not holds():
+    def _await(self, holds: Callable[[], Answer], ends: float, why: Callable[[], str]) -> Answer:
+        while not (answer := holds()):
             if self.clock.now() >= ends:
                 raise _Failed(why())
-            self.clock.sleep(POLL_S)
+            self._pause(POLL_S)
+        return answer
+
+    def _pause(self, seconds: float) -> None:
+        ends = self.clock.now() + seconds
+        while (rest := ends - self.clock.now()) > 0:
+            if self.stop.at_once:
+                raise _Left("it was told to go down, and is not waited for")
+            self.clock.sleep(min(rest, POLL_S))
+
+
+def _said(failed: Exception) -> str:
+    if isinstance(failed, SubjectFailed):
+        return "; ".join(one.cause for one in failed.failures)
+    return f"{failed.message}: {failed.got}" if isinstance(failed, Incomplete) else str(failed)
 
 
 def batches(waiting: Mapping[str, object], last: frozenset[str], percent: int) -> Iterator[list[str]]:
@@ -276,6 +257,27 @@ def asked(fleet: Fleet, hosts: Iterable[str]) -> tuple[dict[str, tuple[str, ...]
     return {host: reasons for host, reasons in waiting.items() if reasons}, silent
 
 
+def begun(
+    drained: Mapping[str, float],
+    waiting: Collection[str],
+    silent: Collection[str],
+    patience: Mapping[str, Reboot],
+) -> frozenset[str]:
+    """Hosts that a run which was cut off, or in which they failed, has left to the next one.
+
+    One that still waits is rebooted like others. One that is silent is on its way for as long as its
+    platform may take; then it is a dead host like others, until it answers.
+
+    Args:
+        drained: host → seconds since a reboot of ours has drained it.
+        waiting: hosts that wait for a reboot.
+        silent: hosts that do not answer.
+        patience: host → how long its platform takes.
+    """
+    there = drained.keys() - set(waiting)
+    return frozenset(host for host in there if host not in silent or drained[host] < patience[host].within_s)
+
+
 def unreached(absent: Mapping[str, Absent]) -> dict[str, Result]:
     """Of hosts that should be there and that nobody may connect to: whether they wait is not known."""
     return {
@@ -285,7 +287,7 @@ def unreached(absent: Mapping[str, Absent]) -> dict[str, Result]:
     }
 
 
-_CODES = {End.FAILED: BAD, End.UNTOUCHED: BAD, End.UNREACHED: INCOMPLETE}
+_CODES = {End.FAILED: BAD, End.UNTOUCHED: BAD, End.LEFT: BAD, End.UNREACHED: INCOMPLETE}
 
 
 def exit_code(results: Mapping[str, Result]) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rackwright.converge import record, shard_run
+from rackwright.converge import record, shard_run, signals
 from rackwright.converge.events import TaskEvent, task_event
 from rackwright.converge.model import (
     ConvergeReport,
@@ -25,7 +23,7 @@ from rackwright.converge.progress import Estimate, display
 from rackwright.converge.tally import Tally
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
     from rackwright.converge.progress import Display
@@ -205,7 +203,7 @@ def converge(
         with record.EventLog(settings.folder) as log:
             ident = f"{started:%Y%m%dT%H%M%S.%f}"
             run = _Run(asked, settings, tally, show, log, ident=ident, on_result=on_result)
-            with _signals_to(run):
+            with signals.taken_by(run.on_signal):
                 for phase in asked.phases:
                     run.phase(phase)
     finally:
@@ -231,20 +229,6 @@ def _reported(run: _Run, started: str, seconds: float) -> ConvergeReport:
         shards=dict(sorted(run.tally.shards.items())),
         totals=totals(hosts),
     )
-
-
-@contextmanager
-def _signals_to(run: _Run) -> Iterator[None]:
-    """Let SIGINT and SIGTERM stop the run instead of ending us before its runners."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, run.on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _processors() -> int:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rackwright.catalogue.model import Reboot
 from rackwright.converge.reboot_hosts import NOTES, Ssh, SshFleet, SshSlurm
-from rackwright.converge.reboots import End, Rolling
+from rackwright.converge.reboot_model import End
+from rackwright.converge.reboots import Rolling
 from tests.kernel.guests import HEAD, NODE
 
 if TYPE_CHECKING:

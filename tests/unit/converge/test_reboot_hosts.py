@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,7 +11,8 @@ import pytest
 
 from rackwright.catalogue.model import Reboot
 from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm
-from rackwright.converge.reboots import End, Result, Rolling, asked, exit_code
+from rackwright.converge.reboot_model import End, Result
+from rackwright.converge.reboots import Rolling, asked, exit_code
 from rackwright.errors import Incomplete, SubjectFailed
 
 
@@ -72,8 +75,62 @@ def test_a_lost_connection_to_the_controller_is_tried_again_and_not_for_ever() -
 
 def test_a_reboot_is_said_once() -> None:
     lossy = Lossy(Path("ssh_config"), lost=100)
-    SshFleet(lossy).reboot("node-001")
+    SshFleet(lossy).reboot("node-001", "old")
     assert len(lossy.asked) == 1
+
+
+@dataclass(frozen=True)
+class Here(Ssh):
+    """This machine as a host: it has another `systemctl`."""
+
+    programs: str = ""
+
+    def run(self, host: str, command: str) -> tuple[int, str]:
+        del host
+        path = f"{self.programs}:{os.environ['PATH']}"
+        done = subprocess.run(
+            ["/bin/sh", "-c", command], env={"PATH": path}, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+
+def this_machine(folder: Path, systemctl: str) -> SshFleet:
+    program = folder / "systemctl"
+    program.write_text(f"#!/bin/sh\n{systemctl}\n")
+    program.chmod(0o755)
+    return SshFleet(Here(folder, str(folder)))
+
+
+def test_a_host_that_has_booted_since_is_not_told_to_go_down_by_the_word_of_its_last_boot(
+    tmp_path: Path,
+) -> None:
+    here = this_machine(tmp_path, f'echo "$@" >>{tmp_path}/told')
+    here.reboot("node-001", "of another boot")
+    assert not (tmp_path / "told").exists()
+    here.reboot("node-001", here.boot_id("node-001"))
+    assert (tmp_path / "told").read_text() == "reboot --no-block\n"
+
+
+def test_services_that_failed_are_those_that_start_at_boot(tmp_path: Path) -> None:
+    here = this_machine(tmp_path, 'case "$*" in *unit-files*) echo slurmd.service enabled enabled;; esac')
+    assert here.failed("node-001") == frozenset()
+    slurmd = (
+        "case \"$*\" in *failed*) echo 'a.service x'; echo 'slurmd.service x';; *) echo slurmd.service;; esac"
+    )
+    assert this_machine(tmp_path, slurmd).failed("node-001") == {"slurmd.service"}
+
+
+def test_drains_of_a_reboot_are_told_from_others_with_their_age() -> None:
+    told = """1000
+node-001|drained*|900|rackwright reboot: kernel_tuning: a|b
+node-001|drained*|900|rackwright reboot: kernel_tuning: a|b
+node-002|drained|900|rackwright: r1 (compute): no carrier
+node-003|idle|Unknown|none
+node-004|draining|990|rackwright reboot: base
+"""
+    slurm = SshSlurm(answering(sinfo=(0, told)), {"node-001": "head-001", "node-002": "head-001"})
+    assert slurm.left() == {"node-001": 100.0, "node-004": 10.0}
+    assert SshSlurm(answering(), {}).left() == {}
 
 
 def test_host_in_no_slurm_is_drained_by_nobody() -> None:

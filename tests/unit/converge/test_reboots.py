@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
+import signal
 import threading
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.catalogue.model import Reboot
-from rackwright.converge.reboots import PREFIX, End, Result, Rolling, batches, exit_code, unreached
+from rackwright.converge.reboot_model import PREFIX, End, Result, Stop
+from rackwright.converge.reboots import Rolling, asked, batches, begun, exit_code, unreached
+from rackwright.errors import Incomplete
 from rackwright.inventory.model import Absence, Absent
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 WHY = ("kernel_tuning: cmdline iommu=pt",)
+BOOTS = {"n1": 1, "n2": 0, "n3": 1, "n4": 1, "n5": 1, "n6": 1}
+DRAINS = {**dict.fromkeys(BOOTS), "n3": "memory errors"}
+"""Of the hosts of `at_each_call` in the end: one has a job, one is drained by somebody."""
 SERVICES = frozenset({"slurmd.service", "munge.service"})
 
 
@@ -28,6 +41,10 @@ class Time:
     def sleep(self, seconds: float) -> None:
         with self._lock:
             self.seconds += seconds
+
+
+class Killed(BaseException):
+    """The run is no more."""
 
 
 @dataclass
@@ -50,16 +67,25 @@ class Machine:
     jobs: tuple[str, ...] = ()
     reason: str | None = None
     ordered_at: float | None = None
+    boots: int = 0
 
 
 @dataclass
 class World:
-    """As `Fleet` and `Scheduler`."""
+    """As `Fleet` and `Scheduler`; `at_call` may do something to the run before a call of that number."""
 
     machines: dict[str, Machine]
     time: Time = field(default_factory=Time)
     said: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    drained_at: dict[str, float] = field(default_factory=dict)
+    at_call: Callable[[int], None] = lambda _: None
+    calls: int = 0
+
+    def _called(self, host: str) -> Machine:
+        self.calls += 1
+        self.at_call(self.calls)
+        return self.machines[host]
 
     def _up(self, host: str) -> bool:
         one = self.machines[host]
@@ -68,45 +94,70 @@ class World:
         return one.boots_in_s is not None and self.time.now() >= one.ordered_at + one.boots_in_s
 
     def boot_id(self, host: str) -> str:
-        one = self.machines[host]
-        if not self._up(host):
-            return ""
-        return "new" if one.ordered_at is not None and one.goes_down else "old"
+        return f"boot {self._called(host).boots}" if self._up(host) else ""
+
+    def state(self, host: str) -> str:
+        self._called(host)
+        return "running" if self._up(host) else ""
 
     def services(self, host: str) -> frozenset[str]:
-        return SERVICES - (self.machines[host].lacks if self.boot_id(host) == "new" else frozenset())
+        one = self._called(host)
+        return SERVICES - (one.lacks if one.boots else frozenset()) if self._up(host) else frozenset()
+
+    def failed(self, host: str) -> frozenset[str]:
+        return self._called(host).lacks if self._up(host) else frozenset()
 
     def reasons(self, host: str) -> tuple[str, ...]:
-        return self.machines[host].waits
+        one = self._called(host)
+        if not self._up(host):
+            raise Incomplete("it cannot be asked", where=host, got="no answer over ssh")
+        return one.waits if one.boots else WHY
 
-    def reboot(self, host: str) -> None:
-        assert self.machines[host].reason is not None, "rebooted without a drain"
-        assert not self.machines[host].jobs, "rebooted under a job"
-        self.machines[host].ordered_at = self.time.now()
+    def reboot(self, host: str, boot_id: str) -> None:
+        one = self._called(host)
+        if not self._up(host) or boot_id != f"boot {one.boots}":
+            return
+        assert one.reason is not None, "rebooted without a drain"
+        assert not one.jobs, "rebooted under a job"
+        one.ordered_at = self.time.now()
+        one.boots += one.goes_down
 
     def drained_for(self, host: str) -> str | None:
-        return self.machines[host].reason
+        return self._called(host).reason
 
     def drain(self, host: str, reason: str) -> None:
-        self.machines[host].reason = reason
+        self._called(host).reason = reason
+        self.drained_at[host] = self.time.now()
 
     def jobs(self, host: str) -> tuple[str, ...]:
-        return self.machines[host].jobs
+        return self._called(host).jobs
 
     def registered(self, host: str) -> bool:
+        self._called(host)
         return self._up(host)
 
     def release(self, host: str) -> None:
+        self._called(host)
         self.released.append(host)
         self.machines[host].reason = None
 
+    def ours(self) -> dict[str, float]:
+        """Host → seconds since we have drained it."""
+        return {
+            host: self.time.now() - self.drained_at.get(host, self.time.now())
+            for host, one in self.machines.items()
+            if str(one.reason).startswith(PREFIX)
+        }
 
-def rolled(
-    world: World, last: frozenset[str] = frozenset(), percent: int = 25, join: int = 100
-) -> dict[str, Result]:
+
+def rolled(world: World, join: int = 100, stop: Stop | None = None) -> dict[str, Result]:
+    """As the command: ask who waits and whom an earlier run has left, and go."""
     patience = dict.fromkeys(world.machines, Reboot(least_s=20, within_s=300))
-    rolling = Rolling(world, world, patience, last, world.said.append, world.time, percent, join)
-    return rolling.run(dict.fromkeys(world.machines, WHY))
+    rolling = Rolling(
+        world, world, patience, frozenset(), world.said.append, world.time, 25, join, stop or Stop()
+    )
+    waiting, silent = asked(world, sorted(world.machines))
+    return rolling.run(waiting, begun(world.ours(), waiting, silent, patience))
 
 
 def world(count: int = 6, **changed: Machine) -> World:
@@ -181,6 +232,97 @@ def test_a_service_that_does_not_come_back_is_named() -> None:
 def test_a_setting_that_a_boot_did_not_bring_is_named() -> None:
     results = rolled(world(n1=Machine(waits=("kernel_tuning: cmdline iommu=pt",))))
     assert results["n1"].message == "it still waits for a reboot after one: kernel_tuning: cmdline iommu=pt"
+
+
+def test_a_drain_that_somebody_has_made_his_own_meanwhile_stays() -> None:
+    here = world(count=1)
+
+    def take(_: int) -> None:
+        if here.machines["n1"].boots:
+            here.machines["n1"].reason = "memory errors"
+
+    here.at_call = take
+    assert ends(rolled(here)) == {"n1": "rebooted"}
+    assert here.machines["n1"].reason == "memory errors"
+
+
+def at_each_call(cut: Callable[[Stop, bool], None]) -> Iterator[tuple[World, dict[str, Result]]]:
+    """A run that is cut off at its first call, one at its second, and so on to its last; and what it said.
+
+    Args:
+        cut: is called with each call from there on, and with whether it is the first one.
+    """
+    for number in itertools.count(1):
+        here, stop = world(n2=Machine(jobs=("12",)), n3=Machine(reason="memory errors")), Stop()
+        here.at_call = functools.partial(_from, number, functools.partial(cut, stop))
+        results: dict[str, Result] = {}
+        with contextlib.suppress(Killed):
+            results = rolled(here, stop=stop)
+        if here.calls < number:
+            return
+        here.at_call = lambda _: None
+        yield here, results
+
+
+def _from(number: int, cut: Callable[[bool], None], call: int) -> None:
+    if call >= number:
+        cut(call == number)
+
+
+def _kill(_: Stop, first: bool) -> None:  # noqa: FBT001 (of a callback)
+    del first
+    raise Killed
+
+
+def is_done(here: World) -> bool:
+    """None was rebooted twice, none is drained by us, and somebody's own drain is there."""
+    boots = {host: one.boots for host, one in here.machines.items()}
+    return boots == BOOTS and {host: one.reason for host, one in here.machines.items()} == DRAINS
+
+
+@pytest.mark.parametrize("later_s", [0.0, 30.0, 10_000.0])
+def test_killed_at_any_moment_the_next_run_reboots_none_twice_and_leaves_none_drained(later_s: float) -> None:
+    cuts = 0
+    for here, _ in at_each_call(_kill):
+        cuts += 1
+        here.time.sleep(later_s)
+        results = rolled(here)
+        assert is_done(here), (cuts, here.machines)
+        assert set(ends(results).values()) <= {"held", "rebooted", "given-back"}, cuts
+    assert cuts > 50
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_stopped_at_any_moment_it_tells_whom_it_leaves_drained_and_the_next_run_goes_on(signals: int) -> None:
+    def stop(it: Stop, first: bool) -> None:  # noqa: FBT001 (of a callback)
+        for _ in range(signals if first else 0):
+            it.on_signal(signal.SIGINT, None)
+
+    cuts, patient = 0, signals == 1
+    for here, results in at_each_call(stop):
+        cuts += 1
+        left = {host for host, end in ends(results).items() if end == "left"}
+        assert here.ours().keys() == left - {"n3"}, cuts
+        assert not (left and patient), cuts
+        rolled(here)
+        assert is_done(here), (cuts, here.machines)
+    assert cuts > 50
+
+
+def test_a_host_of_a_run_that_was_cut_off_is_waited_for_as_long_as_it_may_take() -> None:
+    here = world(count=2, n1=Machine(boots_in_s=None, boots=1, ordered_at=0.0, reason=f"{PREFIX}{WHY[0]}"))
+    here.drained_at["n1"] = 0.0
+    here.time.sleep(100)
+    assert ends(rolled(here)) == {"n1": "failed", "n2": "untouched"}
+    here.time.sleep(300)
+    assert ends(rolled(here)) == {"n2": "rebooted"}, "a dead host like others"
+
+
+def test_a_service_that_failed_in_the_boot_of_a_run_that_was_cut_off_is_named() -> None:
+    here = world(count=1, n1=Machine(boots=1, reason=f"{PREFIX}x", lacks=frozenset({"slurmd.service"})))
+    result = rolled(here)["n1"]
+    assert (result.end, result.message) == (End.FAILED, "not running again: slurmd.service")
+    assert here.ours()
 
 
 @pytest.mark.parametrize(
