@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 BATCH_PERCENT = 10
 POLL_S = 2.0
+_SILENT = "it did not answer, though nothing of this run was done to it but to drain it"
 _BOOTING = ("", "offline", "unknown", "initializing", "starting", "stopping")
 """Of a host whose services are not all what they will be (systemctl(1), is-system-running)."""
 
@@ -131,11 +132,9 @@ class Rolling:
 
     def _through(self, host: str, reasons: tuple[str, ...]) -> End:
         ends = self.clock.now() + self.patience[host].within_s
-        earlier = self._drained(host, reasons)
+        self._drain(host, reasons)
         self._refuse_jobs(host)
-        seen = self._seen(host) if not earlier else self._await(lambda: self._seen(host), ends, self._silent)
-        if seen is None:
-            raise _Failed("it did not answer before its reboot; it was not touched")
+        seen = self._await(lambda: self._seen(host), ends, lambda: _SILENT)
         if seen.reasons:
             self._reboot(host, seen)
         else:
@@ -162,18 +161,16 @@ class Rolling:
         if left:
             raise _Failed(f"it still waits for a reboot after one: {'; '.join(left)}")
 
-    def _drained(self, host: str, reasons: tuple[str, ...]) -> bool:
-        """Drain it if it waits; tells whether an earlier run of ours had.
+    def _drain(self, host: str, reasons: tuple[str, ...]) -> None:
+        """Unless somebody else has, or it waits no more.
 
         Another run's drain is set anew: by its time the next one knows how long the host may take.
         """
         if self.stop.asked and reasons:
             raise _Untouched
         there = self.scheduler.drained_for(host)
-        earlier = there is not None and there.startswith(PREFIX)
-        if reasons and (earlier or there is None):
+        if reasons and (there is None or there.startswith(PREFIX)):
             self.scheduler.drain(host, PREFIX + "; ".join(reasons))
-        return earlier
 
     def _give_back(self, host: str) -> None:
         """Unless somebody has drained it meanwhile, whose drain it is then."""
@@ -189,7 +186,7 @@ class Rolling:
             raise _Held(f"jobs {', '.join(jobs)} run on it")
 
     def _seen(self, host: str) -> _Seen | None:
-        """As it is; None where it does not answer, or is going down already."""
+        """As it is; None where it does not answer, or goes down by the word of a run that was cut off."""
         boot_id = self.fleet.boot_id(host)
         if not boot_id or self.fleet.state(host) in ("", "stopping"):
             return None
@@ -205,16 +202,13 @@ class Rolling:
         )
         self._await(lambda: not missing(), ends, lambda: f"not running again: {', '.join(missing())}")
 
-    def _silent(self) -> str:
-        return "it was rebooted by a run that was cut off, and did not come back"
-
     def _lost(self, host: str, before: str) -> str:
         within = self.patience[host].within_s
         if self.fleet.boot_id(host) == before:
             return f"it has not gone down within {within} s: its boot id is the old one"
         return f"it did not come back within {within} s"
 
-    def _await(self, holds: Callable[[], Answer], ends: float, why: Callable[[], str]) -> Answer:
+    def _await(self, holds: Callable[[], Answer | None], ends: float, why: Callable[[], str]) -> Answer:
         while not (answer := holds()):
             if self.clock.now() >= ends:
                 raise _Failed(why())

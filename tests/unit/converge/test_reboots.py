@@ -94,7 +94,8 @@ class World:
         return one.boots_in_s is not None and self.time.now() >= one.ordered_at + one.boots_in_s
 
     def boot_id(self, host: str) -> str:
-        return f"boot {self._called(host).boots}" if self._up(host) else ""
+        one = self._called(host)
+        return f"boot {one.boots}" if self._up(host) else ""
 
     def state(self, host: str) -> str:
         self._called(host)
@@ -105,7 +106,8 @@ class World:
         return SERVICES - (one.lacks if one.boots else frozenset()) if self._up(host) else frozenset()
 
     def failed(self, host: str) -> frozenset[str]:
-        return self._called(host).lacks if self._up(host) else frozenset()
+        one = self._called(host)
+        return one.lacks if self._up(host) else frozenset()
 
     def reasons(self, host: str) -> tuple[str, ...]:
         one = self._called(host)
@@ -298,15 +300,42 @@ def test_stopped_at_any_moment_it_tells_whom_it_leaves_drained_and_the_next_run_
         for _ in range(signals if first else 0):
             it.on_signal(signal.SIGINT, None)
 
-    cuts, patient = 0, signals == 1
+    cuts, patient, ever_left = 0, signals == 1, False
     for here, results in at_each_call(stop):
         cuts += 1
         left = {host for host, end in ends(results).items() if end == "left"}
         assert here.ours().keys() == left - {"n3"}, cuts
-        assert not (left and patient), cuts
+        ever_left |= bool(left)
         rolled(here)
         assert is_done(here), (cuts, here.machines)
     assert cuts > 50
+    assert ever_left is not patient
+
+
+def test_stopped_once_a_host_is_drained_it_is_given_back_and_not_rebooted() -> None:
+    here, stop = world(count=2), Stop()
+
+    def stop_then(_: int) -> None:
+        if here.ours() and not stop.asked:
+            stop.on_signal(signal.SIGTERM, None)
+
+    here.at_call = stop_then
+    assert ends(rolled(here, stop=stop)) == {"n1": "untouched", "n2": "untouched"}
+    assert stop.asked
+    assert here.released == ["n1"]
+    assert [one.boots for one in here.machines.values()] == [0, 0]
+
+
+def test_a_host_that_has_booted_before_its_turn_is_not_rebooted_again() -> None:
+    here = world(count=2)
+
+    def boot_another(_: int) -> None:
+        here.machines["n2"].boots = here.machines["n1"].boots
+
+    here.at_call = boot_another
+    assert ends(rolled(here)) == {"n1": "rebooted", "n2": "given-back"}
+    assert here.machines["n2"].boots == 1
+    assert not here.ours()
 
 
 def test_a_host_of_a_run_that_was_cut_off_is_waited_for_as_long_as_it_may_take() -> None:
