@@ -30,6 +30,7 @@ from rackwright.provision.places import Folders
 from rackwright.provision.plan_file import read as read_plan
 from rackwright.provision.stacks import chosen, zones
 from rackwright.render import boot
+from rackwright.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +141,7 @@ def consent(question: str, *, yes: bool) -> None:
         raise UsageError(
             "nobody can be asked", where="stdin", got="no terminal", expected="--yes", hint="add --yes"
         )
-    click.confirm(question, abort=True, err=True)
+    click.confirm(visible(question), abort=True, err=True)
 
 
 def run(operation: Operation, prepared: Prepared, console: Console) -> int:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rackwright.errors import EnvironmentUnfit, RackwrightError, SpecInvalid, SubjectFailed
+from rackwright.visible import visible, with_styles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -109,7 +110,7 @@ class Console:
     def unfit(self, error: OSError) -> int:
         """Print what the machine refused: no space, no permission, a file that went away."""
         if self.verbose:
-            traceback.print_exception(error)
+            _echo("".join(traceback.format_exception(error)), err=True)
         return self.error(
             EnvironmentUnfit(
                 "the machine refused a file or a connection",
@@ -123,7 +124,7 @@ class Console:
     def unexpected(self, error: Exception) -> int:
         """Print a bug in one line; its traceback only with ``-v``."""
         if self.verbose:
-            traceback.print_exception(error)
+            _echo("".join(traceback.format_exception(error)), err=True)
         again = "" if self.verbose else "run it again with -v for the traceback, and "
         return self.error(
             RackwrightError(
@@ -138,13 +139,13 @@ def error_text(error: RackwrightError) -> str:
     """An error for a reader; one that carries findings or failures is the blocks of these."""
     if isinstance(error, SpecInvalid):
         blocks = [finding_text(finding) for finding in error.findings]
-        return "\n".join([*blocks, error.message])
+        return "\n".join([*blocks, visible(error.message)])
     if isinstance(error, SubjectFailed):
         blocks = [
             block(failure.subject, "error", failure.code, failure.cause, {"hint": failure.hint})
             for failure in error.failures
         ]
-        return "\n".join([*blocks, error.message])
+        return "\n".join([*blocks, visible(error.message)])
     facts = {"got": error.got, "expected": error.expected, "hint": error.hint}
     return block(error.where, "error", error.code, error.message, facts)
 
@@ -163,8 +164,9 @@ def finding_text(finding: Finding) -> str:
 def block(where: str, level: str, code: str, message: str, facts: Mapping[str, str]) -> str:
     """One thing to put right: where and what in the first line, then its facts."""
     shown = click.style(level, fg=_COLOURS.get(level), bold=True)
-    first = f"{where}: {shown} {code}: {message}" if where else f"{shown} {code}: {message}"
-    rest = [f"  {name:<9} {_indented(fact)}" for name, fact in facts.items() if fact]
+    said = f"{shown} {code}: {visible(message)}"
+    first = f"{visible(where)}: {said}" if where else said
+    rest = [f"  {name:<9} {_indented(visible(fact))}" for name, fact in facts.items() if fact]
     return "\n".join([first, *rest])
 
 
@@ -232,5 +234,8 @@ def _answer(text: str) -> None:
 
 
 def _echo(text: str, *, err: bool = False) -> None:
-    """Print; click takes colours away where the stream is no terminal, we where NO_COLOR is set."""
-    click.echo(text, err=err, color=False if "NO_COLOR" in os.environ else None)
+    """Print; click takes colours away where the stream is no terminal, we where NO_COLOR is set.
+
+    All text of ours goes through here, and nothing in it moves the cursor, clears the screen or sets a title.
+    """
+    click.echo(with_styles(text), err=err, color=False if "NO_COLOR" in os.environ else None)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from rackwright.converge.model import Status
+from rackwright.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -173,9 +174,9 @@ class Live:
     def task(self, event: TaskEvent) -> None:
         """Move the bar; a failure stays on the screen."""
         if event.cause is not None and event.outcome.value != "ignored":
-            self._progress.console.print(failure_line(event), markup=False, highlight=False, style="red")
+            self._print(failure_line(event), style="red")
         if event.shard in self._rows:
-            self._progress.update(self._rows[event.shard], left=event.task)
+            self._progress.update(self._rows[event.shard], left=visible(event.task))
         self._progress.update(
             self._all,
             completed=self._estimate.done(),
@@ -185,12 +186,15 @@ class Live:
 
     def diff(self, text: str) -> None:
         """As Ansible has it."""
-        self._progress.console.print(text, markup=False, highlight=False)
+        self._print(text)
 
     def end(self, shard: Shard, report: ShardReport) -> None:
         """Take its line away and say how it ended."""
         self._progress.remove_task(self._rows.pop(shard.name))
-        self._progress.console.print(end_line(shard, report), markup=False, highlight=False)
+        self._print(end_line(shard, report))
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        self._progress.console.print(visible(text), markup=False, highlight=False, style=style)
 
     def close(self) -> None:
         """Take the display away."""

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 ROWS = (
-    {"errors", "findings", "canonical", "paths", "strict_yaml", "hostlists", "kernel", "lack", "locks"},
+    {
+        "errors",
+        "findings",
+        "canonical",
+        "paths",
+        "strict_yaml",
+        "hostlists",
+        "kernel",
+        "lack",
+        "locks",
+        "visible",
+    },
     {"spec", "catalogue"},
     {"plan"},
     {"checks"},
