@@ -58,6 +58,7 @@ drift:
 """
 NOTES = Path("/var/lib/rackwright/daemons")
 """Kept over a reboot: who has its files from a daemon may not have been told of them before it."""
+UNITS = Path("/etc/systemd/system")
 _PROPERTIES = (
     "LoadState",
     "ActiveState",
@@ -186,7 +187,7 @@ class Daemon:
 
     def bring(self, need: str) -> None:
         """Do it."""
-        if self.shown["NeedDaemonReload"] == "yes":
+        if self.shown["NeedDaemonReload"] == "yes" or (need != "nothing" and self._reads_units()):
             self.systemctl("daemon-reload")
         if not self.enabled:
             self.systemctl("enable", "--quiet", self.name)
@@ -195,6 +196,10 @@ class Daemon:
             self.systemctl("restart", self.name)
         if need in ("restarted", "reloaded"):
             self._reload()
+
+    def _reads_units(self) -> bool:
+        """Whether a unit is among its files: systemd says nothing of another one, as a timer's service."""
+        return any(Path(name).is_relative_to(UNITS) for name in self.module.params["files"])
 
     def _reload(self) -> None:
         command: list[str] = self.module.params["reload"]

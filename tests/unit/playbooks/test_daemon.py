@@ -166,6 +166,20 @@ def test_who_has_its_files_from_it_is_told_though_the_run_that_restarted_it_was_
     assert unit.converge(**how)["did"] == "nothing"
 
 
+def test_systemd_reads_a_changed_unit_anew_that_is_not_the_daemons_own(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A timer's service: systemd says of each unit only whether its own file has changed."""
+    monkeypatch.setattr(unit.module, "UNITS", unit.folder)
+    unit.converge()
+    unit.calls  # noqa: B018 (forget them)
+    unit.file.write_text("ExecStart=another\n")
+    assert unit.converge()["did"] == "restarted"
+    assert unit.calls == ["daemon-reload", "reset-failed", "restart"]
+    unit.converge()
+    assert unit.calls == []
+
+
 def test_one_whose_own_condition_forbids_it_is_no_failure_and_no_change(unit: Unit) -> None:
     unit.set(ConditionResult="no")
     assert unit.converge()["changed"] is True, "it was enabled"
