@@ -176,14 +176,15 @@ class Daemon:
         return "reloaded" if self.module.params["reload"] and noted.keys == self.now.keys else "restarted"
 
     def _need_of_a_stranger(self) -> str:
-        """What one takes that a boot has started, or a run that was cut off before its note.
-
-        It may have its files, while those who have them from it were last told of others.
-        """
+        """What one takes that a boot has started, or a run that was cut off before its note."""
         if not self.younger_than_its_files():
             return "restarted"
+        return "reloaded" if self._told_otherwise() else "nothing"
+
+    def _told_otherwise(self) -> bool:
+        """Whether those who have its files from it were told of others, as far as we noted."""
         told = self.last().get("all", self.now.all)
-        return "nothing" if told == self.now.all or not self.module.params["reload"] else "reloaded"
+        return bool(self.module.params["reload"]) and told != self.now.all
 
     def bring(self, need: str) -> None:
         """Do it."""
@@ -194,7 +195,7 @@ class Daemon:
         if need in ("started", "restarted"):
             self.systemctl("reset-failed", self.name)
             self.systemctl("restart", self.name)
-        if need in ("restarted", "reloaded"):
+        if need in ("restarted", "reloaded") or (need == "started" and self._told_otherwise()):
             self._reload()
 
     def _reads_units(self) -> bool:

@@ -162,8 +162,13 @@ def test_who_has_its_files_from_it_is_told_though_the_run_that_restarted_it_was_
     unit.set(InvocationID="not noted", ActiveEnterTimestamp=f"@{time.time() + 5}")
     assert unit.converge(**how)["did"] == "reloaded"
     assert told.exists()
+    told.unlink()
     unit.set(InvocationID="of a boot")
     assert unit.converge(**how)["did"] == "nothing"
+    unit.file.write_text(f"{change}more\n")
+    unit.set(ActiveState="failed")
+    assert unit.converge(**how)["did"] == "started"
+    assert told.exists()
 
 
 def test_systemd_reads_a_changed_unit_anew_that_is_not_the_daemons_own(
