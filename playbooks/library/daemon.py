@@ -40,6 +40,11 @@ options:
     type: list
     elements: str
     default: []
+  gone:
+    description:
+      - It runs no more, and does not start at boot. A unit that is not there is so already.
+    type: bool
+    default: false
   ours:
     description: The unit itself is a file of the role, which check mode did not lay if it is not there yet.
     type: bool
@@ -47,7 +52,8 @@ options:
 """
 RETURN = """
 did:
-  description: started, restarted, reloaded, nothing; or that the unit's own conditions forbid it here.
+  description:
+    - started, restarted, reloaded, stopped, nothing; or that the unit's own conditions forbid it here.
   returned: always
   type: str
 drift:
@@ -70,6 +76,7 @@ _PROPERTIES = (
     "ActiveEnterTimestamp",
 )
 _JOURNAL_LINES = 15
+_OFF = "not there: this host has no part in it any more"
 
 
 @dataclass(frozen=True)
@@ -232,6 +239,16 @@ class Daemon:
         self.write_note()
         return changed, need
 
+    def take_away(self) -> tuple[bool, str]:
+        """Bring about that it runs no more, and tell whether anything was done, and what."""
+        stopped = self.shown["ActiveState"] in ("inactive", "failed")
+        changed = not stopped or self.shown["UnitFileState"] in ("enabled", "enabled-runtime")
+        if changed and not self.module.check_mode:
+            self.systemctl("disable", "--now", "--quiet", self.name)
+        if not self.module.check_mode:
+            self.note.unlink(missing_ok=True)
+        return changed, "stopped" if changed else "nothing"
+
     def drift(self, did: str) -> list[dict[str, str]]:
         """What differs, where something would have to be done."""
         runs = "runs with files that are others now" if did in ("restarted", "reloaded") else ""
@@ -240,7 +257,7 @@ class Daemon:
             {
                 "kind": "unit",
                 "subject": self.name,
-                "intended": "active, enabled, with its files as they are",
+                "intended": _OFF if did == "stopped" else "active, enabled, with its files as they are",
                 "observed": runs or state,
             }
         ]
@@ -258,15 +275,18 @@ def main() -> None:
         "files": {"type": "list", "elements": "path", "default": []},
         "reload": {"type": "list", "elements": "str", "default": []},
         "restart_keys": {"type": "list", "elements": "str", "default": [], "no_log": False},
+        "gone": {"type": "bool", "default": False},
         "ours": {"type": "bool", "default": False},
     }
     module = AnsibleModule(argument_spec=spec, supports_check_mode=True)
     daemon = Daemon(module)
-    if daemon.shown["LoadState"] == "not-found" and not (module.check_mode and module.params["ours"]):
+    gone: bool = module.params["gone"]
+    may_lack = gone or (module.check_mode and module.params["ours"])
+    if daemon.shown["LoadState"] == "not-found" and not may_lack:
         module.fail_json(
             msg=f"{daemon.name} is not installed; hint: run converge with --tags install, or renew the image"
         )
-    changed, did = daemon.converge()
+    changed, did = daemon.take_away() if gone else daemon.converge()
     told = {"drift": daemon.drift(did) if changed else []} if module.check_mode else {}
     module.exit_json(changed=changed, did=did, **told)
 

@@ -28,6 +28,9 @@ if verb == "show":
     print("\n".join(f"{key}={value}" for key, value in unit.items() if not key.startswith("_")))
 if verb == "enable":
     unit["UnitFileState"] = "enabled"
+if verb == "disable":
+    unit["UnitFileState"] = "disabled"
+    unit["ActiveState"] = "inactive" if "--now" in sys.argv else unit["ActiveState"]
 if verb == "restart":
     if unit["_fails"]:
         sys.exit("Job for test.service failed")
@@ -223,3 +226,34 @@ def test_a_file_that_went_since_a_boot_is_a_change_though_nobody_noted_what_was_
     gone.unlink()
     assert unit.library.call(unit.module, check=False, **arguments)["did"] == "restarted"
     assert unit.library.call(unit.module, check=False, **arguments)["did"] == "nothing"
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {},
+        {"ActiveState": "inactive"},
+        {"UnitFileState": "disabled"},
+        {"ActiveState": "activating", "UnitFileState": "disabled"},
+    ],
+)
+def test_one_that_is_to_be_gone_is_stopped_and_starts_at_no_boot_whatever_a_run_was_cut_off_in(
+    unit: Unit, left: dict[str, str]
+) -> None:
+    unit.converge()
+    unit.set(**left)
+    assert unit.calls
+    planned = unit.converge(check=True, gone=True)
+    assert (planned["changed"], unit.calls) == (True, [])
+    assert planned["drift"][0]["intended"].startswith("not there")  # type: ignore[index]  # (JSON has no types)
+    assert unit.converge(gone=True)["did"] == "stopped"
+    assert unit.calls == ["disable"]
+    assert not list((unit.folder / "notes").iterdir())
+    assert unit.converge(gone=True)["changed"] is False
+    assert unit.calls == []
+
+
+def test_one_that_is_to_be_gone_and_is_not_installed_is_gone(unit: Unit) -> None:
+    unit.set(LoadState="not-found", UnitFileState="")
+    assert unit.converge(gone=True)["changed"] is False
+    assert unit.calls == []
