@@ -33,7 +33,7 @@ _SUBJECTS = {
 """File → values of which one at least is set where it is made."""
 
 
-def files(pool: PoolPlan, rdma: Mapping[str, RdmaHost] | None = None) -> dict[str, str]:
+def files(pool: PoolPlan, rdma: Mapping[str, RdmaHost]) -> dict[str, str]:
     """Name → content; `WANTED` is always there.
 
     Args:
@@ -41,7 +41,7 @@ def files(pool: PoolPlan, rdma: Mapping[str, RdmaHost] | None = None) -> dict[st
         rdma: slot → its interfaces with RDMA over Ethernet, whose ARP rules are role rdma_nics' alone.
     """
     settings, rails = pool.tuning, _rails(pool)
-    words, sysctl = command_line(settings), sysctls(settings, _without_rules(pool, rails, rdma or {}))
+    words, sysctl = command_line(settings), sysctls(settings, _without_rules(pool, rails, rdma))
     values = _values(settings, sysctl, words)
     made = {
         name: render(f"tuning/{name}.j2", values)

@@ -44,7 +44,7 @@ class Change(StrEnum):
 
     WORSE = "worse"
     MISSING = "missing"
-    """Measured before, and not after."""
+    """Of a figure: measured before, and not after. Of a verdict: after is neither PASS nor FAIL."""
     BETTER = "better"
     SAME = "within-noise"
 
@@ -288,7 +288,7 @@ def _subject(who: Who, figures: list[Figure], before: Value | None, after: Value
         kind=who.kind,
         before=before,
         after=after,
-        change=min(changes, key=order.index, default=Change.SAME),
+        change=min(changes, key=order.index),
         figures=tuple(changed),
         same=len(figures) - len(changed),
     )

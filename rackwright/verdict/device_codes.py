@@ -161,7 +161,7 @@ def _asking(found: Judgement, action: Action) -> Judgement:
 
 
 def _of_error(one: Measurement) -> str:
-    """Where the table has an error of DCGM from."""
+    """Where the table has an error of DCGM from: its own source, or that of all severities."""
     error, table = one.context.parameters.get("error_id"), codes()
     return (
         ""

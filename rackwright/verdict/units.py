@@ -1,4 +1,4 @@
-"""Which way a unit is good: each of `Unit` is in exactly one of these sets (a test)."""
+"""Which way a unit is good: each is in one of `MORE_`, `LESS_`, `FEWER_IS_BETTER` and `NO_ORDER` (a test)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Completeness, Parsed, Tool
@@ -33,7 +34,7 @@ from rackwright.validate.parsers import (
 from rackwright.validate.parsers.unread import Unread, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 LOGS: Mapping[Tool, Callable[[str | Iterable[str]], Parsed]] = {
     Tool.NCCL_TESTS: nccl_tests.parse,
@@ -71,6 +72,10 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
 
 _PLAIN = frozenset({Tool.DMESG, Tool.NCCL_LOG})
 """Tools whose output is text and nothing else: no part of it stands for another character."""
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+"""Half a character, also as JSON spells it: of an output that has none no reading has one."""
+_SPELLED = len(r"\ud8") - 1
+"""Characters of it that may be in another part."""
 VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1), Tool.NVBANDWIDTH: 2}
 """Raised where a parser reads something else out of an output than it did; measurements name it."""
 
@@ -82,14 +87,30 @@ def parse(tool: Tool, output: str | Iterable[str]) -> Parsed:
         tool: that wrote it.
         output: all of it, or parts that follow one another; of `LOGS` one part is held at a time.
     """
+    looked = output if isinstance(output, str) else _Looked(output)
     log = LOGS.get(tool)
-    if log is not None:
-        return log(output) if tool in _PLAIN else _writable(log(output))
     try:
-        text = output if isinstance(output, str) else whole(output)
+        parsed = log(looked) if log else PARSERS[tool](looked if isinstance(looked, str) else whole(looked))
     except Unread as unread:
         return unread.parsed
-    return _writable(PARSERS[tool](text))
+    halves = bool(_HALF.search(looked)) if isinstance(looked, str) else looked.halves
+    return _writable(parsed) if halves and tool not in _PLAIN else parsed
+
+
+class _Looked:
+    """The parts of an output, and whether those that were read have half a character."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._parts = parts
+        self.halves = False
+
+    def __iter__(self) -> Iterator[str]:
+        before = ""
+        for part in self._parts:
+            seam = before + part[:_SPELLED]
+            self.halves = self.halves or bool(_HALF.search(part) or _HALF.search(seam))
+            before = (before + part)[-_SPELLED:] if len(part) < _SPELLED else part[-_SPELLED:]
+            yield part
 
 
 def _writable(parsed: Parsed) -> Parsed:

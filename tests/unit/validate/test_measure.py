@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,26 @@ from hypothesis import strategies as st
 from rackwright import canonical
 from rackwright.catalogue.model import Check
 from rackwright.validate.measure import measure, understood
-from rackwright.validate.model import Completeness, Context, Ended, Measurements, Parsed, Run, Step, Tool
+from rackwright.validate.model import (
+    Completeness,
+    Context,
+    Ended,
+    Measurements,
+    Parsed,
+    Reading,
+    Run,
+    Step,
+    Tool,
+    Unit,
+)
+from rackwright.validate.parsers import table
 from rackwright.validate.parsers.lines import seal
 from rackwright.validate.parsers.table import VERSIONS, parse
 from tests.doubles import runs
 from tests.doubles.one_check import run_of, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -55,6 +69,34 @@ def test_half_a_character_in_one_output_makes_that_one_corrupt_and_no_more(folde
         found = understood(clock, output, run)
         assert found.status is not Completeness.COMPLETE
         canonical.dumps(found)
+
+
+def test_a_half_that_two_parts_of_an_output_have_between_them_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def log(parts: Iterable[str]) -> Parsed:
+        reading = Reading(name=json.loads("".join(parts)), value=1, unit=Unit.COUNT)
+        return Parsed(status=Completeness.COMPLETE, readings=(reading,))
+
+    monkeypatch.setattr(table, "LOGS", {Tool.NCCL_TESTS: log})
+    spelled = r'"a\ud800b"'
+    assert parse(Tool.NCCL_TESTS, spelled).status is Completeness.CORRUPT
+    for cut in range(len(spelled)):
+        assert parse(Tool.NCCL_TESTS, [spelled[:cut], spelled[cut:]]).status is Completeness.CORRUPT
+    assert parse(Tool.NCCL_TESTS, list(spelled)).status is Completeness.CORRUPT, "character by character"
+    assert parse(Tool.NCCL_TESTS, ['"', "\ud800", '"']).status is Completeness.CORRUPT
+    assert parse(Tool.NCCL_TESTS, [r'"\ud83d', r'\ude00"']).readings[0].name == "\U0001f600", "a whole one"
+
+
+def test_what_has_no_half_is_not_written_down_only_to_see_whether_it_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def written(_reading: Reading) -> str:
+        raise AssertionError
+
+    monkeypatch.setattr(Reading, "model_dump_json", written)
+    for tool, case in ((Tool.DCGM_DIAG, "dcgm-diag/fail-4-gpu-3"), (Tool.NCCL_TESTS, "nccl-tests/json-1")):
+        assert parse(tool, text_of(case)).readings
 
 
 def test_interface_is_placed_on_its_rail(folder: Path) -> None:
