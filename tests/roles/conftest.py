@@ -160,3 +160,9 @@ def site(fresh: Site) -> Site:
     assert fresh.first.code == 0, fresh.first.said
     fresh.await_idle()
     return fresh
+
+
+@pytest.fixture
+def idle(site: Site) -> Site:
+    site.await_idle()
+    return site

@@ -5,62 +5,26 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from rackwright.errors import UsageError
 from rackwright.validate.evidence import load
 from rackwright.validate.model import Ended
 from tests.roles.conftest import HEAD, NODES, WITHIN_S, wait
+from tests.roles.validation import command, everything, finish, start, there, validate, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from rackwright.validate.model import Run
+    from rackwright.validate.model import Step
     from tests.roles.conftest import Site
 
 pytestmark = pytest.mark.lab
 
 VICTIM = "node-002"
-
-
-def start(site: Site, folder: Path, *options: str) -> subprocess.Popen[str]:
-    words = ("validate", str(site.lab.spec), "--out", str(folder), "--format", "json", *options)
-    return subprocess.Popen(
-        site.lab.command(*words),
-        env=site.lab.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def verdicts(said: str) -> dict[str, str]:
-    return {subject["name"]: subject["verdict"] for subject in json.loads(said)["subjects"]}
-
-
-def validate(site: Site, folder: Path, *options: str, code: int) -> dict[str, str]:
-    """Verdict of each subject."""
-    process = start(site, folder, *options)
-    out, err = process.communicate(timeout=2 * WITHIN_S)
-    assert process.returncode == code, out + err
-    return verdicts(out)
-
-
-def everything(nodes: tuple[str, ...]) -> dict[str, str]:
-    rails = [f"{node}/r{rail}" for node in nodes for rail in range(2)]
-    return dict.fromkeys(["hall", *nodes, *rails], "PASS")
-
-
-@pytest.fixture
-def idle(site: Site) -> Site:
-    site.await_idle()
-    return site
 
 
 def test_good_nodes_pass_and_slurm_accounts_for_it(idle: Site, tmp_path: Path) -> None:
@@ -190,12 +154,9 @@ def test_stopped_in_the_middle_it_cancels_its_job_and_keeps_what_it_has(
     assert judged["verdict"] != "PASS"
 
 
-def _steps(folder: Path) -> tuple[object, ...]:
-    try:
-        run: Run = load(folder)
-    except UsageError:
-        return ()
-    return run.steps
+def _steps(folder: Path) -> tuple[Step, ...]:
+    run = there(folder)
+    return run.steps if run else ()
 
 
 def test_killed_in_the_middle_it_loses_no_step_that_had_ended(idle: Site, tmp_path: Path) -> None:
@@ -217,19 +178,8 @@ def test_killed_in_the_middle_it_goes_on_from_what_is_complete(idle: Site, tmp_p
     process.kill()
     process.communicate(timeout=WITHIN_S)
     before = load(tmp_path / "run").steps
-    resumed = subprocess.run(
-        idle.lab.command(
-            "validate", str(idle.lab.spec), "--resume", str(tmp_path / "run"), "--format", "json"
-        ),
-        env=idle.lab.environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=2 * WITHIN_S,
-        check=False,
-    )
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
-    assert verdicts(resumed.stdout) == everything(NODES)
+    resumed = command(idle, "--resume", str(tmp_path / "run"))
+    assert finish(resumed, code=0) == everything(NODES)
     run = load(tmp_path / "run")
     assert run.steps[: len(before)] == before
     assert len({step.name.partition("/again-")[0] for step in run.steps}) == len(run.steps)
