@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from rackwright.validate.model import Completeness, Parsed, Tool
@@ -72,10 +71,6 @@ PARSERS: Mapping[Tool, Callable[[str], Parsed]] = {
 
 _PLAIN = frozenset({Tool.DMESG, Tool.NCCL_LOG})
 """Tools whose output is text and nothing else: no part of it stands for another character."""
-_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
-"""Half a character, also as JSON spells it: of an output that has none no reading has one."""
-_SPELLED = len(r"\ud8") - 1
-"""Characters of it that may be in another part."""
 VERSIONS: Mapping[Tool, int] = {**dict.fromkeys(PARSERS, 1), Tool.NVBANDWIDTH: 2}
 """Raised where a parser reads something else out of an output than it did; measurements name it."""
 
@@ -93,7 +88,7 @@ def parse(tool: Tool, output: str | Iterable[str]) -> Parsed:
         parsed = log(looked) if log else PARSERS[tool](looked if isinstance(looked, str) else whole(looked))
     except Unread as unread:
         return unread.parsed
-    halves = bool(_HALF.search(looked)) if isinstance(looked, str) else looked.halves
+    halves = _may_have_half(looked) if isinstance(looked, str) else looked.halves
     return _writable(parsed) if halves and tool not in _PLAIN else parsed
 
 
@@ -105,12 +100,22 @@ class _Looked:
         self.halves = False
 
     def __iter__(self) -> Iterator[str]:
-        before = ""
+        last = ""
         for part in self._parts:
-            seam = before + part[:_SPELLED]
-            self.halves = self.halves or bool(_HALF.search(part) or _HALF.search(seam))
-            before = (before + part)[-_SPELLED:] if len(part) < _SPELLED else part[-_SPELLED:]
+            self.halves = self.halves or _may_have_half(last + part[:1]) or _may_have_half(part)
+            last = part[-1:] or last
             yield part
+
+
+def _may_have_half(text: str) -> bool:
+    """Whether half a character is in it, or anything that JSON spells, which may be one."""
+    if r"\u" in text:
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _writable(parsed: Parsed) -> Parsed:
