@@ -42,6 +42,24 @@ def test_the_second_run_changes_nothing_and_proves_all(site: Site) -> None:
     assert {event["task"] for event in again.events} >= {"Proof", "Accounts"}
 
 
+def test_a_host_without_storage_has_no_task_of_storage(site: Site) -> None:
+    assert site.first
+    roles = {event["role"] for event in site.first.events if event["remote"]}
+    assert roles & {"local_nvme_cache", "nvmeof_host", "nvmeof_target", "rdma_nics"} == set()
+    tasks = [str(event["task"]) for event in site.first.events if event["remote"]]
+    assert not [task for task in tasks if "left here" in task or "any more" in task]
+
+
+def test_a_program_of_an_earlier_release_goes_and_those_of_this_one_stay(site: Site) -> None:
+    folder, host = "/usr/local/lib/rackwright", site.host("node-001")
+    before = host.check_output(f"ls {folder}")
+    host.check_output(f"touch {folder}/of_an_earlier_release.py {folder}/nvmet.py")
+    run = site.converge("--tags", "configure", "--limit", "node-001")
+    assert run.code == 0, run.said
+    assert run.changed() == {"node-001": ["base: Programs that no role of this host has any more"]}
+    assert host.check_output(f"ls {folder}") == before
+
+
 def test_plain_ansible_does_the_same(site: Site) -> None:
     done = site.play("--tags", "configure", "--limit", "node-001")
     assert done.returncode == 0, done.stdout
