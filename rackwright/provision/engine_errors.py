@@ -50,10 +50,6 @@ def signal_of(error: CommandError) -> int:
 
 def failure(subject: str, error: CommandError, log: Path) -> Failure:
     """A stack that failed as a whole, before any host was noted."""
-    number = signal_of(error)
-    if number:
-        hint = "the same command goes on from here; hosts that run are adopted"
-        return Failure(subject, KILLED, f"the engine was ended by signal {number}", hint)
     known = unfit(subject, error)
     if known is not None:
         return Failure(subject, known.code, f"{known.message}: got {known.got}", known.hint)
@@ -67,7 +63,15 @@ def failure(subject: str, error: CommandError, log: Path) -> Failure:
 
 def unfit(subject: str, error: CommandError) -> RackwrightError | None:
     """What is wrong with this machine, where the text is one we know."""
-    text = str(error)
+    text, number = str(error), signal_of(error)
+    if number:
+        return EnvironmentUnfit(
+            "the engine was killed",
+            code=KILLED,
+            where=subject,
+            got=f"signal {number}",
+            hint="the same command goes on from here; hosts that run are adopted",
+        )
     if "incorrect passphrase" in text:
         return EnvironmentUnfit(
             "the stack's state cannot be decrypted",

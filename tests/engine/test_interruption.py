@@ -9,17 +9,28 @@ import socket
 import subprocess
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.provision.onprem.reconcile import WORKERS
+from tests.doubles.cutting import (
+    BOTH_KILLED,
+    CTRL_C,
+    ENDED,
+    ENGINE_KILLED,
+    end_language_hosts,
+    ended,
+    strike,
+    wait,
+)
 from tests.doubles.processes import ENGINE, working_on
 from tests.doubles.site import SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.doubles.cutting import Cut
     from tests.doubles.site import Site
 
 pytestmark = pytest.mark.engine
@@ -28,53 +39,18 @@ MORE_THAN_AT_ONCE = WORKERS + 16
 """Hosts of which some have not begun when the first are powered on."""
 
 
-def _processes(site: Site, *, of: bytes) -> list[int]:
-    return working_on(site.state, of=of)
-
-
-def _wait(condition: Callable[[], object], what: str) -> None:
-    until = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)
-
-
 def _on(site: Site) -> int:
     return sum(site.hall.asked("On").values())
-
-
-class Cut(NamedTuple):
-    """A way to cut `up` off."""
-
-    engine: bool
-    """Kill the engine."""
-    command: signal.Signals | None
-    """Signal to `rackwright`."""
-    code: int
-    says: str
-
-
-ENGINE_KILLED = Cut(engine=True, command=None, code=2, says="PULUMI002")
-BOTH_KILLED = Cut(engine=True, command=signal.SIGKILL, code=-9, says="")
-CTRL_C = Cut(engine=False, command=signal.SIGINT, code=130, says="INT001")
-ENDED = Cut(engine=False, command=signal.SIGTERM, code=130, says="INT001")
 
 
 def _cut_off(site: Site, cut: Cut) -> None:
     """Begin an `up` of slow controllers, and cut it off once hosts are being powered on."""
     site.slow_down(0.3)
     up = site.start("up", "--yes")
-    _wait(lambda: _on(site), "no host was powered on")
-    if cut.command:
-        os.kill(up.pid, cut.command)
-    for engine in _processes(site, of=ENGINE) if cut.engine else ():
-        os.kill(engine, signal.SIGKILL)
-    said, _ = up.communicate(timeout=120)
-    assert up.returncode == cut.code, said
-    assert cut.says in said
-    assert "Traceback" not in said
+    wait(lambda: _on(site), "no host was powered on")
+    strike(up, site.state, cut)
+    ended(up, site.state, cut)
     assert _on(site) < len(site.hall.bmcs), "it was not cut off in the middle"
-    _wait(lambda: not _processes(site, of=b"provision.server"), "the plugin stayed behind")
     site.slow_down(0)
 
 
@@ -84,18 +60,16 @@ def test_up_that_was_cut_off_goes_on_and_boots_no_host_twice(
 ) -> None:
     site = make_site(MORE_THAN_AT_ONCE)
     _cut_off(site, cut)
-    if cut is not BOTH_KILLED:
-        assert not _processes(site, of=b"pulumi"), "an engine or its language host stayed behind"
     again = site.run("up", "--yes")
     assert ("that process is gone" in again.stderr) == (cut is BOTH_KILLED)
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
     assert not site.checkpoint().get("pending_operations")
     assert site.stack("preview")["changes"] == []
-    _end_language_hosts(site)
+    end_language_hosts(site.state)
 
 
 POINTS: dict[str, Callable[[Site], object]] = {
-    "the engine begins": lambda site: _processes(site, of=ENGINE),
+    "the engine begins": lambda site: working_on(site.state, of=ENGINE),
     "a controller is asked": lambda site: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()),
     "a host is on": lambda site: _on(site) > 0,
     "half of them are": lambda site: _on(site) * 2 >= FEW,
@@ -111,20 +85,14 @@ def test_up_goes_on_wherever_it_was_cut_off(make_site: Callable[..., Site], poin
     site = make_site(FEW)
     site.slow_down(0.3)
     up = site.start("up", "--yes")
-    _wait(lambda: POINTS[point](site), point)
-    if cut.command:
-        os.kill(up.pid, cut.command)
-    for engine in _processes(site, of=ENGINE) if cut.engine else ():
-        os.kill(engine, signal.SIGKILL)
-    said, _ = up.communicate(timeout=120)
-    assert up.returncode == cut.code, said
-    assert "Traceback" not in said
-    _wait(lambda: not _processes(site, of=b"provision.server"), "the plugin stayed behind")
+    wait(lambda: POINTS[point](site), point)
+    strike(up, site.state, cut)
+    ended(up, site.state, cut)
     site.slow_down(0)
     site.run("up", "--yes")
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
     assert site.stack("preview")["changes"] == []
-    _end_language_hosts(site)
+    end_language_hosts(site.state)
 
 
 def test_a_plugin_powers_no_host_on_once_its_engine_is_gone(make_site: Callable[..., Site]) -> None:
@@ -134,7 +102,7 @@ def test_a_plugin_powers_no_host_on_once_its_engine_is_gone(make_site: Callable[
     there = _on(site)
     time.sleep(1)
     assert _on(site) == there < MORE_THAN_AT_ONCE
-    _end_language_hosts(site)
+    end_language_hosts(site.state)
 
 
 def test_after_a_kill_plain_pulumi_is_told_of_the_lock_and_goes_on(make_site: Callable[..., Site]) -> None:
@@ -146,21 +114,15 @@ def test_after_a_kill_plain_pulumi_is_told_of_the_lock_and_goes_on(make_site: Ca
     done = site.pulumi("up", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
-    _end_language_hosts(site)
-
-
-def _end_language_hosts(site: Site) -> None:
-    """Pulumi's own language host outlives an engine whose starter is dead too."""
-    for left in _processes(site, of=b"pulumi-language-python"):
-        os.kill(left, signal.SIGKILL)
+    end_language_hosts(site.state)
 
 
 def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None:
     site = make_site()
     site.slow_down(2)
     first = site.start("up", "--yes")
-    _wait(lambda: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()), "the first up did not begin")
-    [engine] = _processes(site, of=ENGINE)
+    wait(lambda: any(bmc.asked["GET"] for bmc in site.hall.bmcs.values()), "the first up did not begin")
+    [engine] = working_on(site.state, of=ENGINE)
     os.kill(engine, signal.SIGSTOP)  # however long the second takes, the first is at work
     site.slow_down(0)
     second = site.run("up", "--yes", code=2)

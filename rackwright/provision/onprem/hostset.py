@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rackwright.provision.onprem import failures
 from rackwright.provision.onprem.changes import changes
 from rackwright.provision.onprem.model import FoundHost, FoundSet, WantedHost, WantedSet
 from rackwright.provision.onprem.reconcile import Reconciler, bring_up, identify, look
@@ -69,8 +70,15 @@ def _spared(host: WantedHost, job: str) -> WantedHost:
 
 
 def read(found: FoundSet, reach: Access, reconciler: Reconciler) -> FoundSet:
-    """Look at every host that is not held."""
-    return _found(found, reconciler.each(look, found.hosts, reach))
+    """Look at every host that is not held; one whose turn did not come is as it was found before."""
+    looked = reconciler.each(look, found.hosts, reach)
+    return _found(
+        found, {slot: found.hosts[slot] if _not_begun(host) else host for slot, host in looked.items()}
+    )
+
+
+def _not_begun(host: FoundHost) -> bool:
+    return host.failure is not None and host.failure.code == failures.INTERRUPTED
 
 
 def foreseen(wanted: WantedSet) -> FoundSet:

@@ -75,6 +75,7 @@ def test_a_stack_that_cannot_be_opened_is_refused_in_the_same_terms() -> None:
     assert refused("onprem/t-hall", _error(_DECRYPT)).code == "PULUMI001"
     other = refused("onprem/t-hall", _error("error: odd"))
     assert (other.code, other.got, other.exit_code) == ("PULUMI004", "odd", 2)
+    assert refused("onprem/t-hall", _error(code=-9)).code == "PULUMI002"
 
 
 def test_an_exit_status_is_no_signal() -> None:

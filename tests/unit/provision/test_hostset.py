@@ -70,6 +70,13 @@ def test_a_slot_that_is_gone_is_forgotten_as_it_is(ground: Ground) -> None:
     assert ground.bmc("node-002").power == "On"
 
 
+def test_a_look_that_is_stopped_keeps_what_was_known(make_ground: Callable[..., Ground]) -> None:
+    ground = make_ground(3)
+    first = _up(ground, None, ground.wanted_set())
+    ground.reconciler.stop()
+    assert hostset.read(first, ground.access, ground.reconciler) == first
+
+
 def test_reading_another_machine_keeps_what_was_wanted(ground: Ground) -> None:
     first = _up(ground, None, ground.wanted_set())
     ground.bmc("node-001").serial = "S77777"
