@@ -21,8 +21,9 @@ def main() -> NoReturn:
         from rackwright.cli.frame import run  # noqa: PLC0415 (Ctrl-C counts from the first import on)
 
         code = run(sys.argv[1:])
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said; a Ctrl-C more would end us by that signal
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.write("interrupted\n")
         code = INTERRUPTED
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said; a Ctrl-C more would end us by that signal
     sys.exit(code)

@@ -58,8 +58,13 @@ def held_back() -> Iterator[None]:
 def _stop(number: int, frame: FrameType | None) -> None:
     del number, frame
     for each in STOPPING:
-        signal.signal(each, signal.SIG_IGN)
+        signal.signal(each, _nothing_more)
     if _THE_STOP.must_wait:
         _THE_STOP.has_come = True
     else:
         raise KeyboardInterrupt
+
+
+def _nothing_more(number: int, frame: FrameType | None) -> None:
+    """Take one that came with the first: where it were ignored, Python would complain of that race."""
+    del number, frame
