@@ -6,7 +6,14 @@ from typing import Any
 
 from pulumi_aws import ec2
 
-from rackwright.lab.aws.plugin.resource import Ec2Resource, Props, found, tag_list, tags_of
+from rackwright.lab.aws.plugin.resource import (
+    Ec2Resource,
+    Props,
+    found,
+    one_or_none,
+    tag_list,
+    tags_of,
+)
 
 _DATA = frozenset(
     {
@@ -58,9 +65,9 @@ class LaunchTemplate(Ec2Resource):
             lambda: self.ec2.describe_launch_templates(LaunchTemplateIds=[name]),
             "InvalidLaunchTemplateId.NotFound",
         )
-        if answer is None:
+        template = one_or_none(answer["LaunchTemplates"]) if answer else None
+        if template is None:
             return None
-        [template] = answer["LaunchTemplates"]
         latest = self.ec2.describe_launch_template_versions(LaunchTemplateId=name, Versions=["$Latest"])
         data = latest["LaunchTemplateVersions"][0]["LaunchTemplateData"]
         return inputs_of(data) | {

@@ -169,3 +169,10 @@ def test_the_launcher_names_the_labs_endpoints_and_is_written_once(tmp_path: Pat
     assert launcher(tmp_path).stat().st_mode & 0o777 == 0o755
     assert not install(tmp_path, ["http://127.0.0.1:1", "http://10.0.0.2:1"])
     assert install(tmp_path, ["http://127.0.0.1:2"])
+
+
+def test_a_launch_template_that_is_gone_is_deleted_once_more_without_harm(aws: Clients) -> None:
+    name, _ = lives.create(aws, TEMPLATE, {"name": "pool", "imageId": "ami-0123456789abcdef0"})
+    lives.delete(aws, TEMPLATE, name)
+    assert lives.read(aws, TEMPLATE, name, {}) is None
+    lives.delete(aws, TEMPLATE, name)
