@@ -34,8 +34,8 @@ class Command(PulumiCommand):
         """Args: engine: folder of `pulumi`; the SDK's own constructor wants one named ``bin``."""
         self.command = str(engine / "pulumi")
         self.version = _version(self.command)
-        self.interrupted = False
-        """Whether Ctrl-C came while it ran."""
+        self.interrupts = 0
+        """How often Ctrl-C came while it ran: at the second one the engine drops what it does."""
 
     def run(
         self,
@@ -48,10 +48,11 @@ class Command(PulumiCommand):
         """Run one command line to its end, whatever comes.
 
         Raises:
-            Interrupted: Ctrl-C came meanwhile; the engine was told, and has ended in its order.
+            Interrupted: Ctrl-C came meanwhile; the engine was told, and has ended.
             CommandError: exit status other than 0.
         """
         told: tuple[list[str], list[str]] = ([], [])
+        self.interrupts = 0
         with _Passing(self) as passing, self._begun(args, cwd, additional_env) as process:
             passing.to(process)
             streams = zip((process.stdout, process.stderr), (on_output, on_error), told, strict=True)
@@ -77,10 +78,8 @@ class Command(PulumiCommand):
         )
 
     def _ended(self, status: int, told: tuple[list[str], list[str]]) -> CommandResult:
-        if self.interrupted:
-            raise Interrupted(
-                "stopped; hosts that were begun are finished", hint="the same command goes on from here"
-            )
+        if self.interrupts:
+            raise Interrupted(_ENDED[self.interrupts > 1], hint="the same command goes on from here")
         out, err = ("\n".join(lines) for lines in told)
         result = CommandResult(stdout=out, stderr=err, code=status)
         if status:
@@ -134,12 +133,12 @@ class _Passing:
     def to(self, process: subprocess.Popen[str]) -> None:
         """Pass on from now, and what has come already."""
         self._process = process
-        if self._command.interrupted:
+        for _ in range(self._command.interrupts):
             process.send_signal(signal.SIGINT)
 
     def _pass(self, number: int, frame: FrameType | None) -> None:
         del number, frame
-        self._command.interrupted = True
+        self._command.interrupts += 1
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
@@ -149,3 +148,8 @@ class _Passing:
 
 
 _PASSED = (signal.SIGINT, signal.SIGTERM)
+_ENDED = (
+    "stopped; what was begun is finished",
+    "stopped at once; what was begun may be done without being noted",
+)
+"""By whether Ctrl-C came again."""

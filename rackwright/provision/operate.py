@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pulumi.automation import CommandError, ConcurrentUpdateError, Deployment
 
 from rackwright import canonical
-from rackwright.errors import EnvironmentUnfit, Failure
+from rackwright.errors import EnvironmentUnfit, Failure, Interrupted
 from rackwright.plan.stacks import MAINTENANCE
 from rackwright.provision import busy, engine_errors, locks
+from rackwright.provision.aws import unfinished
 from rackwright.provision.aws.nodeset import leftover
 from rackwright.provision.aws.nodeset.ec2 import Ec2
 from rackwright.provision.events import Watch, resources
 from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.notes import Change
 from rackwright.provision.report import Report
-from rackwright.provision.stacks import COMPUTE, missing_input, open_stack, outputs_in
+from rackwright.provision.stacks import COMPUTE, missing_input, open_stack, outputs_in, zones
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +51,9 @@ class Operation(StrEnum):
     DESTROY = "destroy"
 
 
+_CHANGING = frozenset({Operation.UP, Operation.DESTROY})
+
+
 def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders, tell: Tell) -> Report:
     """Run one operation on one stack.
 
@@ -64,17 +68,34 @@ def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders,
 
     Raises:
         EnvironmentUnfit: the stack is held by another run, or the engine could not run at all.
-        Interrupted: stopped by the user; hosts that were begun are finished and noted.
+        Interrupted: stopped by the user; what the stack's state has then is told.
     """
     opened = open_stack(name, plan, folders)
     for holder in locks.release_dead(folders.state, name.project, name.stack):
         tell(f"{name}: released the lock of {holder}: that process is gone")
     try:
         return _operate(operation, opened, plan, tell)
+    except Interrupted as error:
+        got = _left(opened) if operation in _CHANGING else ""
+        raise Interrupted(error.message, where=str(name), got=got, hint=error.hint) from None
     except ConcurrentUpdateError as error:
         raise _taken(opened, error) from None
     except CommandError as error:
         raise engine_errors.refused(str(name), error) from None
+
+
+def _left(opened: Open) -> str:
+    """What the state has of a stack whose engine was stopped in the middle."""
+    state = _settled(opened)
+    told = [_on(found)] if (found := list(sets(state))) else []
+    told += [f"{one.slot} ({one.field})" for one in resources(state)]
+    told += [f"perhaps {_of(one)}" for one in state.get("pending_operations") or ()]
+    return "the stack has " + (", ".join(told) or "nothing")
+
+
+def _of(pending: Mapping[str, Any]) -> str:
+    """What an operation is about, by its name and type."""
+    return f"{pending['resource']['urn'].rpartition('::')[2]} ({pending['resource']['type']})"
 
 
 def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Report:
@@ -83,9 +104,33 @@ def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Repo
         return Report(opened.name, not_run=f"its input stack {lacking} was never up")
     if lacking:
         return Report(opened.name, failures=(_without_input(opened, lacking),))
+    made = _find_unfinished(opened, plan, tell) if operation in _CHANGING else []
+    if made and operation is Operation.UP:
+        _take_away(opened, made)
     if operation is Operation.DESTROY:
         return _destroy(opened, plan)
     return _reconcile(operation, opened, plan, Watch(tell, preview=operation is Operation.PREVIEW))
+
+
+def _find_unfinished(opened: Open, plan: Plan, tell: Tell) -> list[str]:
+    """Note what an engine that was killed was making in a cloud; URNs of that."""
+    urns: list[str] = []
+    for zone in zones(plan, [opened.name]):
+        exported_state = opened.stack.export_stack()
+        before = exported_state.deployment or {}
+        after, made = unfinished.noted(zone, before)
+        if after is not before:
+            opened.stack.import_stack(Deployment(version=exported_state.version, deployment=dict(after)))
+        for one in made:
+            tell(f"{opened.name}: {one['id']} was made by a run that was cut off, and is taken away")
+        urns += [one["urn"] for one in made if "delete" not in one]
+    return urns
+
+
+def _take_away(opened: Open, urns: Sequence[str]) -> None:
+    """Have the engine delete some resources, which nothing depends on."""
+    targets = [word for urn in urns for word in ("--target", urn)]
+    opened.run(["destroy", "--yes", "--skip-preview", "--stack", opened.name.stack, *targets])
 
 
 def _without_input(opened: Open, lacking: str) -> Failure:
@@ -120,13 +165,17 @@ def _note_outputs(report: Report, state: Mapping[str, Any], found: Sets) -> None
         kind = found[0][0]
         models = [one for _, one in found]
         report.outputs = kind.outputs(report.name.site, models).model_dump(mode="json", by_alias=True)
-        standing = [kind.standing(one) for one in models]
-        report.standing = (
-            f"{sum(up for up, _ in standing)} of {sum(of for _, of in standing)} {kind.noun}s on"
-        )
+        report.standing = _on(found)
         report.orphans = {name: why for one in models for name, why in getattr(one, "orphans", {}).items()}
     else:
         report.outputs = outputs_in(state)
+
+
+def _on(found: Sets) -> str:
+    """How many slots of some sets of one kind are filled; there is one set at least."""
+    standing = [kind.standing(one) for kind, one in found]
+    filled, of = (sum(numbers) for numbers in zip(*standing, strict=True))
+    return f"{filled} of {of} {found[0][0].noun}s on"
 
 
 def _held(plan: Plan, opened: Open) -> dict[str, str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
 
 import boto3  # type: ignore[import-untyped]  # (no types of its own, nor has botocore)
 from botocore.config import Config as ClientConfig  # type: ignore[import-untyped]  # (as boto3)
+from moto.iam.models import iam_backends
 from moto.moto_api._internal.models import moto_api_backend
 from werkzeug.serving import make_server
 
@@ -79,6 +82,8 @@ class Cloud:
         self.world = self._world()
         self.gate: Gate | None = None
         self.url = ""
+        self.on_answer: Callable[[str], object] | None = None
+        """Called with a call's name once it is done, before its caller hears of it."""
 
     def _world(self) -> World:
         return World(
@@ -97,7 +102,11 @@ class Cloud:
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:  # noqa: ANN401 (WSGI)
         assert self.gate is not None
-        return self.gate(environ, start_response)
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        answer = self.gate({**environ, "wsgi.input": io.BytesIO(body)}, start_response)
+        if self.on_answer:
+            self.on_answer(parse_qs(body.decode()).get("Action", [""])[0])
+        return answer
 
     def client(
         self, service: str = "ec2", key: str = KEY, attempts: int = 1, token: str | None = None
@@ -111,6 +120,25 @@ class Cloud:
             aws_session_token=token,
             config=ClientConfig(retries={"mode": "standard", "total_max_attempts": attempts}),
         )
+
+    def there(self) -> dict[str, set[str]]:
+        """All that it has, whoever made it: what nobody has taken away again."""
+        ec2, iam = self.client(), iam_backends[ACCOUNT]["aws"]
+        endpoints = ec2.describe_vpc_endpoints()["VpcEndpoints"]
+        listed = {
+            "VpcId": ec2.describe_vpcs()["Vpcs"],
+            "SubnetId": ec2.describe_subnets()["Subnets"],
+            "GroupId": ec2.describe_security_groups()["SecurityGroups"],
+            "SecurityGroupRuleId": ec2.describe_security_group_rules()["SecurityGroupRules"],
+            "RouteTableId": ec2.describe_route_tables()["RouteTables"],
+            "VpcEndpointId": [one for one in endpoints if one["State"] != "deleted"],
+            "NetworkInterfaceId": ec2.describe_network_interfaces()["NetworkInterfaces"],
+            "LaunchTemplateId": ec2.describe_launch_templates()["LaunchTemplates"],
+            "GroupName": ec2.describe_placement_groups()["PlacementGroups"],
+        }
+        there = {name: {one[name] for one in found} for name, found in listed.items()}
+        named = {"roles": set(iam.roles), "profiles": set(iam.instance_profiles)}
+        return there | named | {"machines": set(self.boxes.state)}
 
     def environment(self) -> dict[str, str]:
         """What a program needs to reach it."""

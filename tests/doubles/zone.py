@@ -105,16 +105,31 @@ class Zone:
         assert done.returncode == code, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Begin a command that a test will cut off."""
+        return subprocess.Popen(
+            [str(SCRIPT), words[0], str(self.spec), *words[1:]],
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
     def stacks(self, *words: str, code: int = 0) -> dict[str, Any]:
         """Project → what a command's JSON answer says of its stack."""
         answer = json.loads(self.run(*words, "--format", "json", code=code).stdout)
         return {name.partition("/")[0]: entry for name, entry in answer["stacks"].items()}
 
-    def resources(self, project: str) -> list[dict[str, Any]]:
-        """Resources in the engine's state, from its file."""
+    def latest(self, project: str) -> dict[str, Any]:
+        """The engine's state of a stack, from its file; nothing where it was never made."""
         file = self.state / "engine" / ".pulumi" / "stacks" / project / f"{self.stack}.json"
-        latest = json.loads(file.read_text())["checkpoint"]["latest"]
-        found: list[dict[str, Any]] = latest.get("resources") or []
+        found: dict[str, Any] = json.loads(file.read_text())["checkpoint"].get("latest") or {}
+        return found
+
+    def resources(self, project: str) -> list[dict[str, Any]]:
+        """Resources in it."""
+        found: list[dict[str, Any]] = self.latest(project).get("resources") or []
         return found
 
     def instances(self, *states: str) -> dict[str, dict[str, Any]]:

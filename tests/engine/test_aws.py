@@ -5,47 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
-import uuid
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from moto.iam.models import iam_backends
 
-from rackwright.errors import EnvironmentUnfit
 from rackwright.lab.aws.emulation import Faults
-from rackwright.provision.places import engine
-from tests.doubles.ec2 import ACCOUNT, Cloud, served
 from tests.doubles.processes import ENGINE, working_on
-from tests.doubles.zone import PROJECTS, Zone
+from tests.doubles.zone import PROJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.doubles.site import Site
+    from tests.doubles.zone import Zone
 
 pytestmark = pytest.mark.engine
 COMPUTE = ("--stack", "aws-compute")
-
-
-@pytest.fixture(scope="module")
-def make_zone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Zone]]:
-    """Planned zones of one AWS, alone or beside a hall; all of a zone goes at the end, its settings too."""
-    try:
-        engine()
-    except EnvironmentUnfit as error:
-        pytest.skip(f"{error.message}: {error.hint}")
-    with ExitStack() as opened:
-        cloud: Cloud = opened.enter_context(served(tmp_path_factory.mktemp("aws")))
-
-        def make(hall: Site | None = None) -> Zone:
-            name = hall.name if hall else f"z{uuid.uuid4().hex[:8]}"
-            folder = hall.folder if hall else tmp_path_factory.mktemp(name)
-            spec = json.loads(hall.spec.read_text()) if hall else {}
-            beside = {part: spec[part] for part in ("sites", "pools", "images") if hall}
-            return opened.enter_context(Zone(folder, name, cloud, {"static": 2, "burst": 1}, beside))
-
-        yield make
 
 
 @pytest.fixture(scope="module")
@@ -70,41 +45,18 @@ def _ids(zone: Zone) -> dict[str, str]:
     return {slot: one["InstanceId"] for slot, one in zone.instances().items()}
 
 
-def _there(cloud: Cloud) -> dict[str, Any]:
-    """All that the cloud has, whoever made it."""
-    ec2 = cloud.client()
-    return {
-        "vpcs": {one["VpcId"] for one in ec2.describe_vpcs()["Vpcs"]},
-        "subnets": {one["SubnetId"] for one in ec2.describe_subnets()["Subnets"]},
-        "groups": {one["GroupId"] for one in ec2.describe_security_groups()["SecurityGroups"]},
-        "tables": {one["RouteTableId"] for one in ec2.describe_route_tables()["RouteTables"]},
-        "endpoints": {
-            one["VpcEndpointId"]
-            for one in ec2.describe_vpc_endpoints()["VpcEndpoints"]
-            if one["State"] != "deleted"
-        },
-        "interfaces": {
-            one["NetworkInterfaceId"] for one in ec2.describe_network_interfaces()["NetworkInterfaces"]
-        },
-        "templates": {one["LaunchTemplateId"] for one in ec2.describe_launch_templates()["LaunchTemplates"]},
-        "roles": set(iam_backends[ACCOUNT]["aws"].roles),
-        "profiles": set(iam_backends[ACCOUNT]["aws"].instance_profiles),
-        "machines": dict(cloud.boxes.state),
-    }
-
-
 def test_from_nothing_up_and_down_again_with_hands_in_between(
     make_zone: Callable[..., Zone], make_site: Callable[..., Site]
 ) -> None:
     site = make_site(1)
     zone = make_zone(site)
-    before = _there(zone.cloud)
+    before = zone.cloud.there()
     # compute reads the others' outputs, so it has nothing to show, and nothing to stand in, before them
     preview = zone.stacks("preview", *COMPUTE, code=3)
     assert preview["aws-compute"]["not_run"] == f"its input stack aws-network/{zone.stack} was never up"
     refused = zone.stacks("up", "--yes", *COMPUTE, code=2)
     assert refused["aws-compute"]["failures"][0]["code"] == "UP011"
-    assert _there(zone.cloud) == before
+    assert zone.cloud.there() == before
 
     up = zone.stacks("up", "--yes")
     assert {slot: one["PrivateIpAddress"] for slot, one in zone.instances().items()} == {
@@ -143,7 +95,7 @@ def test_from_nothing_up_and_down_again_with_hands_in_between(
         "aws-network",
     ]
     assert zone.instances() == {}
-    assert _there(zone.cloud) == before
+    assert zone.cloud.there() == before
     assert all(zone.resources(project) == [] for project in PROJECTS)
     assert site.bmc("node-001").power == "On"
     assert site.checkpoint()["resources"]

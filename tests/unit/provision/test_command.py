@@ -74,11 +74,32 @@ def test_an_interrupt_reaches_the_engine_once_and_its_end_is_awaited(
 
     before = signal.getsignal(number)
     threading.Thread(target=interrupt).start()
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted, match="what was begun is finished"):
         command.run(["up"], str(tmp_path), {})
     assert (tmp_path / "seen").read_text() == "INT\n"
     assert (tmp_path / "done").exists()
     assert signal.getsignal(number) is before
+
+
+def test_a_second_ctrl_c_reaches_the_engine_too_and_the_next_command_begins_anew(
+    engine: Engine, tmp_path: Path
+) -> None:
+    command = engine(
+        "[ -e seen ] && exit\n"
+        "trap 'echo INT >> seen; [ $(wc -l < seen) = 2 ] && exit 1' INT\n"
+        "touch ready; while sleep 0.1; do [ -e seen ] && touch again; done"
+    )
+
+    def interrupt() -> None:
+        for seen in (tmp_path / "ready", tmp_path / "again"):
+            while not seen.exists():
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(Interrupted, match="may be done without being noted"):
+        command.run(["up"], str(tmp_path), {})
+    assert command.run(["stack", "export"], str(tmp_path), {}).code == 0
 
 
 def test_ctrl_c_works_where_it_was_ignored_when_we_began(engine: Engine, tmp_path: Path) -> None:

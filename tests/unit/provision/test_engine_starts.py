@@ -66,16 +66,17 @@ def starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list
     return lambda: log.read_text().splitlines()
 
 
-def test_an_up_starts_the_engine_thrice_and_once_for_each_input(
+def test_an_up_of_a_zone_starts_the_engine_four_times_and_once_for_each_input(
     plan: Plan, tmp_path: Path, starts: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rackwright.provision.stacks._configure", lambda *_: None)
     folders = Folders(spec=tmp_path, state=tmp_path / "state")
     names = {name.project: name for name in stacks(plan)}
     operate(Operation.UP, names["aws-network"], plan, folders, lambda _: None)
-    assert starts() == ["stack select", "up", "stack export"]
+    assert starts() == ["stack select", "stack export", "up", "stack export"]
     operate(Operation.UP, names["aws-compute"], plan, folders, lambda _: None)
-    assert starts()[3:] == ["stack select", "stack output", "stack output", "up", "stack export"]
+    outputs = ["stack output", "stack output"]
+    assert starts()[4:] == ["stack select", *outputs, "stack export", "up", "stack export"]
 
 
 def test_outputs_are_those_of_the_resource_that_stands_for_the_stack() -> None:
