@@ -1,10 +1,11 @@
-"""`converge` killed or stopped after any task: nothing of it lives on, its lock is free, and it goes on.
+"""`converge` and `drift` killed or stopped after any task: nothing of them lives on, their lock is free.
 
 The hosts are local connections: the command, Ansible, its runners and our modules are the real ones.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -92,3 +93,26 @@ def test_it_goes_on_wherever_it_was_cut_off(site: Site, after: int, number: sign
     assert {host.tasks.ok for host in report.hosts.values()} == {TASKS}
     lines = (site.folder / "events.jsonl").read_text().splitlines()
     assert len(lines) == HOSTS * TASKS
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_drift_that_was_cut_off_holds_nothing(site: Site, number: signal.Signals) -> None:
+    converged = subprocess.run(
+        site.words, env=site.environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
+    assert converged.returncode == 0, converged.stderr
+    words = [site.words[0], "drift", *site.words[2:]]
+    with subprocess.Popen(
+        words, env=site.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as first:
+        _wait(site.runners, "it did not come that far")
+        first.send_signal(number)
+        _, said = first.communicate(timeout=WITHIN_S)
+    assert first.returncode == (-number if number is signal.SIGKILL else 130), said
+    assert "Traceback" not in said
+    _wait(lambda: not site.runners(), "a runner outlives its drift")
+    again = subprocess.run(
+        words, env=site.environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
+    )
+    assert again.returncode in (0, 1), again.stderr
+    assert json.loads(again.stdout)["schema"].startswith("rackwright/drift/")
