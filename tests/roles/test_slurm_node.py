@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.inventory import files
+from rackwright.inventory.assertion import require
+from rackwright.paths import LOGIN_KEY
 from tests.roles.conftest import HEAD, NODES, wait
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.roles.conftest import Site
 
 pytestmark = pytest.mark.lab
@@ -52,3 +57,40 @@ def test_logins_are_open_though_the_run_that_opened_them_was_cut_off(site: Site)
     assert int(host.check_output(heard)) > before
     assert not host.file(mark).exists
     assert site.converge("--tags", "configure", "--limit", "node-001").changed() == {}
+
+
+LEFT = ("/usr/local/sbin/rackwright-node-health", "/etc/rackwright/node-health.json", "/etc/default/slurmd")
+
+
+@pytest.fixture
+def left(site: Site) -> Iterator[str]:
+    """A host whose role in Slurm was taken away; it is a node again after the test."""
+    name, folder = "node-003", site.state / "inventory"
+    site.await_idle()
+    inventory = require(folder)
+    hosts = {**inventory.hosts, name: inventory.hosts[name].model_copy(update={"slurm": None})}
+    files.write(inventory.model_copy(update={"hosts": hosts}), folder, site.state / "secrets" / LOGIN_KEY)
+    try:
+        yield name
+    finally:
+        run = site.converge("--tags", "configure", "--limit", name)
+        assert run.code == 0, run.said
+        site.await_idle()
+
+
+@pytest.mark.slow
+def test_a_host_that_leaves_slurm_has_no_slurmd_and_no_health_check(site: Site, left: str) -> None:
+    host, programs = site.host(left), "/usr/local/lib/rackwright"
+    assert host.service("slurmd").is_running
+    assert all(host.file(path).exists for path in LEFT)
+    checked = site.play("--limit", left, "--tags", "configure", "--check")
+    assert checked.returncode == 0, checked.stdout
+    assert host.service("slurmd").is_running
+    done = site.play("--limit", left, "--tags", "configure")
+    assert done.returncode == 0, done.stdout
+    assert not host.service("slurmd").is_running
+    assert not host.service("slurmd").is_enabled
+    drop_in = "/etc/systemd/system/slurmd.service.d/60-rackwright.conf"
+    assert [path for path in (*LEFT, drop_in, f"{programs}/collectives.py") if host.file(path).exists] == []
+    again = site.play("--limit", left, "--tags", "configure")
+    assert "changed=0" in again.stdout
