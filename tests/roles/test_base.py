@@ -71,3 +71,11 @@ def test_time_is_chronys_and_asks_nobody_that_is_not_there(site: Site) -> None:
     assert site.host(HEAD).service("chrony").is_enabled
     assert "debian.pool" not in site.host(HEAD).file("/etc/chrony/chrony.conf").content_string
     assert site.host(HEAD).run("chronyd -p -f /etc/chrony/chrony.conf").rc == 0
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_nothing_hangs_up_a_console_on_which_a_key_is_still_to_be_read(site: Site, name: str) -> None:
+    """A getty does as it starts: now and then, on a busy machine, a host's key was lost."""
+    host = site.host(name)
+    assert host.run("systemctl is-enabled console-getty.service").stdout.strip() == "masked"
+    assert host.run("pgrep --full agetty").stdout == ""
