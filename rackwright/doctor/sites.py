@@ -80,7 +80,7 @@ def _remedy(reference: str, where: str, deed: str) -> str:
     """What to do about a file that is not there."""
     if reference.startswith("state:"):
         return "it is rackwright's own: in a lab, `rackwright lab up` makes it"
-    deed = "set it" if reference.startswith("env:") else deed
+    deed = f"{deed} into the variable" if reference.startswith("env:") else deed
     return f"{deed}; {where} in the spec says where it is looked for"
 
 

@@ -69,7 +69,7 @@ class KeyFault:
 NO_BLOCK = KeyFault(
     "KEY002",
     "the host has printed no keys on its console",
-    "power it on, or boot it again; it prints them at every boot",
+    "power it on, or boot it again (an instance: `aws ec2 reboot-instances`); it prints them at every boot",
     waiting_helps=True,
 )
 CUT_OFF = KeyFault(

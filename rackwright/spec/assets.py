@@ -127,6 +127,16 @@ def _header_fits(file: AssetFile, header: Sequence[str], lines: Sequence[str]) -
             hint="export it as CSV with commas",
         )
         return False
+    if not set(header).intersection(COLUMNS):
+        file.fault(
+            faults.ASSET_COLUMN,
+            "the first line names no column",
+            first,
+            got=lines[0][:60],
+            expected=",".join(COLUMNS),
+            hint="put that line first; rows come below it",
+        )
+        return False
     for index, name in enumerate(header):
         _check_column(file, header, index, name, Place(file.path, 1, _column(lines[0], index)))
     _check_missing(file, header, first)
