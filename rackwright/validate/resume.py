@@ -50,6 +50,7 @@ def _not_there(folder: Path) -> UsageError:
         "there is no such folder",
         code="RUN001",
         where=str(folder),
+        got="nothing",
         expected="a run that was cut off",
         hint=f"`--out {quote(str(folder))}` begins one there",
     )

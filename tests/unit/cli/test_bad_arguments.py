@@ -63,7 +63,7 @@ CASES = [
     *of_spec("validate"),
     Case(("validate", LAB, "endurance"), "SUITE", "endurance"),
     Case(("validate", LAB, "--limit", "nobody"), "--limit", "nobody"),
-    Case(("validate", LAB, "--resume", NONE), f"{NONE}/run.json", "No such file"),
+    Case(("validate", LAB, "--resume", NONE), NONE, "nothing"),
     Case(("parse", "iperf", CUT), "TOOL", "iperf"),
     Case(("parse", "iperf3", NONE), NONE, "No such file"),
     Case(("judge", NONE), f"{NONE}/run.json", "No such file"),
