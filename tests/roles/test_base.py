@@ -78,4 +78,4 @@ def test_nothing_hangs_up_a_console_on_which_a_key_is_still_to_be_read(site: Sit
     """A getty does as it starts: now and then, on a busy machine, a host's key was lost."""
     host = site.host(name)
     assert host.run("systemctl is-enabled console-getty.service").stdout.strip() == "masked"
-    assert host.run("pgrep --full agetty").stdout == ""
+    assert host.run("pgrep --exact agetty").stdout == ""

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 
 def test_a_platform_without_settings_leaves_no_trace(site: Site) -> None:
     for name in HOSTS:
-        left = site.host(name).check_output("find /etc /usr/local /run/rackwright -name '*tuning*'")
+        left = site.host(name).check_output("find /etc /usr/local /run -name '*tuning*'")
         assert left == ""
 
 
