@@ -21,20 +21,18 @@ import importlib
 import os
 import signal
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rackwright import __version__
+from rackwright import __version__, signals
 from rackwright.cli.commands import COMMANDS
 from rackwright.cli.output import Console, Format
 from rackwright.errors import BAD, GOOD, INCOMPLETE, UNUSABLE, Interrupted, RackwrightError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 BROKEN_PIPE = 141
 """128 + SIGPIPE: the reader of stdout went away, as in ``rackwright plan … | head``."""
@@ -194,7 +192,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; raises nothing but KeyboardInterrupt twice."""
     console = Console.before_parsing(arguments)
     try:
-        with _ended_as_by_ctrl_c():
+        with signals.taken_by(signal.default_int_handler, [signal.SIGTERM]):  # a supervisor's Ctrl-C
             code = _invoke(arguments, console)
     except BrokenPipeError:
         code = BROKEN_PIPE
@@ -209,19 +207,6 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 (the edge: a bug ends as one line, not as a traceback)
         code = console.unexpected(error)
     return _flushed(code)
-
-
-@contextmanager
-def _ended_as_by_ctrl_c() -> Iterator[None]:
-    """A supervisor's SIGTERM is a Ctrl-C, wherever a command is; one that awaits both takes them itself."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _invoke(arguments: Sequence[str], console: Console) -> int:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rackwright import paths
+from rackwright import paths, signals
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
-from rackwright.converge import lock, signals
+from rackwright.converge import lock
 from rackwright.converge.limit import chosen
 from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm, controllers
 from rackwright.converge.reboot_model import End, Result, Stop

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rackwright.converge import record, shard_run, signals
+from rackwright import signals
+from rackwright.converge import record, shard_run
 from rackwright.converge.events import TaskEvent, task_event
 from rackwright.converge.model import (
     ConvergeReport,

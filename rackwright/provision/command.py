@@ -14,13 +14,14 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING
 
 from pulumi.automation import CommandResult, PulumiCommand
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
 from rackwright.errors import Interrupted
+from rackwright.signals import taken_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +54,8 @@ class Command(PulumiCommand):
         """
         told: tuple[list[str], list[str]] = ([], [])
         self.interrupts = 0
-        with _Passing(self) as passing, self._begun(args, cwd, additional_env) as process:
+        passing = _Passing(self)
+        with taken_by(passing.on_signal), self._begun(args, cwd, additional_env) as process:
             passing.to(process)
             streams = zip((process.stdout, process.stderr), (on_output, on_error), told, strict=True)
             readers = [threading.Thread(target=_read, args=stream) for stream in streams]
@@ -114,21 +116,15 @@ def _read(stream: IO[str], told: Callable[[str], object] | None, lines: list[str
 
 
 class _Passing:
-    """While it is entered, SIGINT and SIGTERM are passed on to a process instead of ending us.
+    """Passes SIGINT and SIGTERM on to a process instead of ending us.
 
-    It is entered before the process starts: one that came in between would leave the process alone,
+    It takes them before the process starts: one that came in between would leave the process alone,
     and a process started where SIGINT is ignored (in a shell's background) would ignore it too.
     """
 
     def __init__(self, command: Command) -> None:
         self._command = command
         self._process: subprocess.Popen[str] | None = None
-        self._before: dict[int, object] = {}
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._pass) for number in _PASSED}
-        return self
 
     def to(self, process: subprocess.Popen[str]) -> None:
         """Pass on from now, and what has come already."""
@@ -136,18 +132,13 @@ class _Passing:
         for _ in range(self._command.interrupts):
             process.send_signal(signal.SIGINT)
 
-    def _pass(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         self._command.interrupts += 1
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)  # type: ignore[arg-type]  # (as signal.signal gave it)
 
-
-_PASSED = (signal.SIGINT, signal.SIGTERM)
 _ENDED = (
     "stopped; what was begun is finished",
     "stopped at once; what was begun may be done without being noted",

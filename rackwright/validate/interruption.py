@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import signal
-import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwright.signals import STOPPING, taken_by
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from types import FrameType
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
 
-
-@contextmanager
-def stoppable() -> Iterator[None]:
+def stoppable() -> AbstractContextManager[None]:
     """Within it either signal raises KeyboardInterrupt, once, also where it was ignored before.
 
     A second one changes nothing: what is left to do then is bounded, and must not be left undone.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, _stop) for number in STOPPING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return taken_by(_stop)
 
 
 @dataclass

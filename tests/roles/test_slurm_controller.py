@@ -114,7 +114,7 @@ def test_a_new_setting_is_taken_over_without_a_restart_and_reaches_the_nodes(
 ) -> None:
     site.await_idle()
     before = _invocation(site)
-    job = _submit(site, "--nodes=1", "--wrap='sleep 30'")
+    job = _submit(site, "--nodes=1", "--wrap='sleep 600'")
     _await(site, job, "RUNNING")
     try:
         assert _serve(site, tmp_path, UnkillableStepTimeout="99") == before
@@ -124,6 +124,6 @@ def test_a_new_setting_is_taken_over_without_a_restart_and_reaches_the_nodes(
             wait(lambda conf=conf: conf.contains("UnkillableStepTimeout=99"), lambda: "not handed on")  # type: ignore[misc]  # (a default binds the loop's value)
         assert _state(site, job) == "RUNNING"
     finally:
+        site.user(f"scancel {job}")
         mended = site.converge("--limit", HEAD, "--tags", "configure")
     assert mended.changed() == {HEAD: ["slurm_accounting: Files", "slurm_controller: Daemon"]}
-    site.user(f"scancel {job}")

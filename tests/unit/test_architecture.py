@@ -26,6 +26,7 @@ ROWS = (
         "kernel",
         "lack",
         "locks",
+        "signals",
         "visible",
     },
     {"spec", "catalogue"},

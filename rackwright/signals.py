@@ -8,17 +8,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def taken_by(on_signal: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Let SIGINT and SIGTERM stop a run instead of ending us before what it has begun."""
+def taken_by(
+    on_signal: Callable[[int, FrameType | None], None], numbers: Sequence[signal.Signals] = STOPPING
+) -> Iterator[None]:
+    """Within it these signals call a function instead of ending us; only in the main thread, as Python has it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in numbers}
     try:
         yield
     finally:
