@@ -18,7 +18,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 def taken_by(
     on_signal: Callable[[int, FrameType | None], None], numbers: Sequence[signal.Signals] = STOPPING
 ) -> Iterator[None]:
-    """Within it these signals call a function instead of ending us; only in the main thread, as Python has it."""
+    """Within it these signals call a function instead of ending us; in the main thread, as Python has it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
