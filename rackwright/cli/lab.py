@@ -167,8 +167,10 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
         "schema": "rackwright/lab-doctor/1",
         "missing": [asdict(lack) for lack in found],
     }
-    console.result(document, "\n".join(map(lacks.text, found)) or "this machine can hold the lab")
-    return UNUSABLE if any(lack.blocks for lack in found) else GOOD
+    blocked = any(lack.blocks for lack in found)
+    said = [*map(lacks.text, found), *([] if blocked else ["this machine can hold the lab"])]
+    console.result(document, "\n".join(said))
+    return UNUSABLE if blocked else GOOD
 
 
 @frame.command("ssh", group=command, example="rackwright lab ssh node-001 uptime")

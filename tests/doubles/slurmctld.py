@@ -85,7 +85,7 @@ class Slurmctld:
         """What a command within it prints.
 
         Raises:
-            subprocess.CalledProcessError: it failed.
+            subprocess.CalledProcessError: it failed; a note has what it said.
         """
         ran = subprocess.run(
             ["nsenter", "--target", self._init, "--all", "--root", "--wd", *command],
@@ -96,7 +96,9 @@ class Slurmctld:
             timeout=_STARTS_SECONDS,
         )
         if ran.returncode:
-            raise subprocess.CalledProcessError(ran.returncode, command, ran.stdout, ran.stderr)
+            failed = subprocess.CalledProcessError(ran.returncode, command, ran.stdout, ran.stderr)
+            failed.add_note(ran.stderr)
+            raise failed
         return ran.stdout
 
     def lay_out(self, files: Mapping[str, str], names: Iterable[str]) -> None:
