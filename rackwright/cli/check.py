@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from rackwright.cli.output import Console
 
 SCHEMA = "rackwright/check/1"
+_NAMED = 20
+"""So many rules that were not run are read by name; more than that are counted, and JSON has them all."""
 
 
 @frame.command(example="rackwright check clusters/lab.yaml")
@@ -90,7 +92,8 @@ def _text(report: Report, spec: Path) -> str:
 
 
 def _not_run(report: Report) -> Iterator[str]:
-    """One line a reason."""
+    """Each reason, with its rules by name where they are few."""
     for reason in dict.fromkeys(one.reason for one in report.not_run):
-        codes = ", ".join(one.code for one in report.not_run if one.reason == reason)
-        yield f"not run: {reason}\n  {codes}"
+        codes = [one.code for one in report.not_run if one.reason == reason]
+        named = ", ".join(codes) if len(codes) <= _NAMED else f"{len(codes)} rules"
+        yield f"not run: {reason}\n  {named}"

@@ -8,6 +8,8 @@ from ipaddress import IPv4Network
 RESERVED = 16
 """First addresses of every network: .0 the network, .1 the gateway, .2 the controller, the rest spare."""
 BROADCAST = 1
+KEPT = RESERVED + BROADCAST
+"""Addresses of a network that no slot gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class AddressRange:
     @property
     def capacity(self) -> int:
         """How many indexes have an address here."""
-        return max(0, (1 << (32 - self.prefix)) - RESERVED - BROADCAST)
+        return max(0, (1 << (32 - self.prefix)) - KEPT)
 
     def address(self, index: int) -> str:
         """Address of a slot, with prefix length: ``10.77.0.17/24``."""
@@ -47,6 +49,11 @@ class AddressRange:
         return tuple(
             AddressRange(self.base + (number << (32 - prefix)), prefix) for number in range(networks)
         )
+
+
+def prefix_for(slots: int) -> int:
+    """The longest prefix whose network has an address for so many slots."""
+    return 32 - (slots + KEPT - 1).bit_length()
 
 
 def dotted(address: int) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.findings import Finding, SpecPath
 from rackwright.plan import faults
-from rackwright.plan.addresses import RESERVED, AddressRange
+from rackwright.plan.addresses import KEPT, RESERVED, AddressRange, prefix_for
 from rackwright.plan.fabric.layout import sit_down
 from rackwright.plan.lock import PoolSeats, Seat
 from rackwright.plan.racks import WATTS, Hall
@@ -39,6 +39,8 @@ NO_SWITCHES: Mapping[str, Sequence[Standing]] = MappingProxyType({})
 _IDENTITY = "a slot's rack, addresses and cables are its identity (docs/decisions/0003)"
 _VPC_MOST = 5 * (1 << 16)
 """Addresses of five /16, the most a VPC has (EC2 quotas)."""
+_LARGEST = 8
+"""Prefix of 10.0.0.0/8, the largest network of RFC 1918."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +104,14 @@ def room(spec: ClusterSpec) -> Iterator[Finding]:
                 path=SpecPath() / "pools" / pool_name / "nodes",
                 got=f"{wanted[site_name]} nodes in {site_name}",
                 expected=f"at most {most}, as many as {network} holds",
-                hint=f"fewer nodes in {pool_name}, or a larger network",
+                hint=f"fewer nodes in {pool_name}, or a larger network{_fitting(wanted[site_name])}",
             )
+
+
+def _fitting(slots: int) -> str:
+    """Which network would do, where there is one that somebody may have: nobody's is larger than 10/8."""
+    prefix = prefix_for(slots)
+    return f": /{prefix} holds them, and the {KEPT} addresses that no node gets" if prefix >= _LARGEST else ""
 
 
 def _most_slots(site: Site) -> tuple[int, str]:

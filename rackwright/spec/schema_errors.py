@@ -118,8 +118,13 @@ class _Translator:
             path,
             got=self._got(path),
             expected=expected,
-            hint="" if self._is_secret(path) else _type_hint(expected, self._at(path), self._text(path)),
+            hint=self._type_hint(path, expected),
         )
+
+    def _type_hint(self, path: SpecPath, expected: str) -> str:
+        if not self._is_secret(path):
+            return _type_hint(expected, self._at(path), self._text(path))
+        return 'one text, no space after its colon: "env:NAME"' if isinstance(self._at(path), dict) else ""
 
     def _path(self, details: ErrorDetails) -> tuple[SpecPath, bool]:
         """Path in the spec of pydantic's location, and whether it means the key itself."""

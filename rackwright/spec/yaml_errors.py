@@ -27,6 +27,11 @@ _REMEDIES = (
     (_LATE, "`key: value`", "a colon and a space go between a key and its value"),
     ("expected <block end>", "the same indentation as the lines above", "align it with its neighbours"),
     ("expected the node content", "a value, or the closing bracket", "close every `[` and `{`"),
+    (
+        "but got ':'",
+        "a comma or the closing bracket",
+        "quote a text that holds `: `, or close every `{`",
+    ),
     ("expected ',' or", "a comma or the closing bracket", "close every `[` and `{`"),
     ("unexpected end of stream", "a closing quote", "close the quote"),
     ("undefined alias", "an anchor above it: `&name`", "define the anchor before the alias"),

@@ -105,6 +105,8 @@ def test_no_rule_has_run_where_the_schema_is_broken(spec: Path, capsys: Capture)
     document = answer(spec, capsys, 1)
     assert [one["code"] for one in document["findings"]] == ["SPEC011"]
     assert document["counts"]["not_run"] == len(rules())
+    assert run(["check", str(spec)]) == 1
+    assert f"not run: the spec breaks its schema\n  {len(rules())} rules\n" in capsys.readouterr().out
 
 
 def test_what_was_not_run_is_incomplete_by_itself(

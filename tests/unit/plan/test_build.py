@@ -243,7 +243,17 @@ def test_the_last_address_is_used_and_one_more_is_refused(plan_of: PlanOf, hall:
     plan, _ = plan_of(hall)
     assert plan.pools["node"].slots["node-238"].addresses["management"] == "10.0.0.254/24"
     hall["pools"]["node"]["nodes"]["static"] = 239
-    assert the_finding(plan_of, hall).code == "ADDR001"
+    finding = the_finding(plan_of, hall)
+    assert finding.code == "ADDR001"
+    assert "/23 holds them, and the 17 addresses that no node gets" in finding.hint
+
+
+def test_the_network_that_would_do_is_named_where_there_is_one(plan_of: PlanOf, hall: Values) -> None:
+    for extra, named in ((511 - 17, "/23"), (512 - 17, "/23"), (513 - 17, "/22")):
+        hall["pools"]["node"]["nodes"]["static"] = extra - 1  # (the head is one)
+        assert f"network: {named} holds" in the_finding(plan_of, hall).hint
+    hall["pools"]["node"]["nodes"]["static"] = 1 << 24
+    assert the_finding(plan_of, hall).hint.endswith("a larger network")
 
 
 def test_racks_over_their_units_or_power_are_refused(plan_of: PlanOf, hall: Values) -> None:

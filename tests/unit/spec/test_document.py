@@ -34,6 +34,7 @@ def read(text: str) -> Document:
         ("just text\n", ":1:1", "`just text`", "a map", ""),
         ("a:\n\tb: 1\n", ":2:1", "→b: 1", "spaces", "tab"),
         ("a: [1, 2\nb: 3\n", ":2:2", "b: 3", "a comma or the closing bracket", "close every"),
+        ("a: {b: c: d}\n", ":1:9", "a: {b: c: d}", "a comma or the closing bracket", "holds `: `"),
         ("a: b: c\n", ":1:5", "a: b: c", "one key and one value", "quote"),
         ("a: 'open\n", ":2:1", "the end of the file", "a closing quote", "close the quote"),
         ("a: 1\n  b: 2\n", ":2:4", "  b: 2", "one key and one value", "indentation"),

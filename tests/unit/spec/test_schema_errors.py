@@ -92,6 +92,13 @@ def test_a_secret_given_by_value_is_not_shown(lab: Write, faults: Faults) -> Non
         assert "may be a secret" in finding.got
 
 
+def test_a_reference_that_yaml_takes_for_a_map_is_to_be_quoted(lab: Write, faults: Faults) -> None:
+    (finding,) = faults(lab({'"state:secrets/bmc.csv"': "{env: BMC}"}))
+    assert finding.hint == 'one text, no space after its colon: "env:NAME"'
+    (finding,) = faults(lab({'"state:secrets/bmc.csv"': "7"}))
+    assert finding.hint == ""
+
+
 def test_every_code_is_in_the_table_once() -> None:
     names = {name: value for name, value in vars(codes).items() if name.isupper() and isinstance(value, str)}
     assert sorted(names.values()) == sorted(codes.CODES)
