@@ -41,7 +41,9 @@ def list_entries(console: Console) -> int:
 
 
 @frame.command("show", group=command, example="rackwright catalogue show dgx-h100")
-@click.argument("name", shell_complete=frame.completed(lambda: (entry.name for _, entry in load().entries())))
+@click.argument(
+    "name", shell_complete=frame.completed(lambda _: (entry.name for _, entry in load().entries()))
+)
 def show(console: Console, name: str) -> int:
     """Show one entry, each figure with its source."""
     section, entry = _find(name)

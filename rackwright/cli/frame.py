@@ -21,6 +21,7 @@ import importlib
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,34 @@ COMPLETION_VARIABLE = "_RACKWRIGHT_COMPLETE"
 SPEC = click.Path(readable=False, path_type=Path)
 """A spec's path; whether it can be read is for `spec.load` to say."""
 
+
+def completed(
+    known: Callable[[click.Context], Iterable[str]], *, several: str = ""
+) -> Callable[..., list[str]]:
+    """For ``shell_complete``: those of the known names that begin as the word under the cursor.
+
+    Args:
+        known: the names, by what stands in the line so far; where it raises, there are none.
+        several: characters that part names within the word, of which the last is completed.
+    """
+
+    def names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+        before = begun[: 1 + max((begun.rfind(mark) for mark in several), default=-1)]
+        with suppress(OSError, ValueError, RackwrightError):
+            return [f"{before}{name}" for name in known(context) if name.startswith(begun[len(before) :])]
+        return []
+
+    return names
+
+
+def _allocated(context: click.Context) -> Iterable[str]:
+    from rackwright.cli import allocated  # noqa: PLC0415 (only a shell's Tab asks for it)
+
+    # An option whose value is being typed stops click's reading: arguments before it are left in `args`.
+    spec = context.params.get("spec") or next(iter(context.args), None)
+    return allocated.names(Path(spec)) if spec else ()
+
+
 stack_option = click.option(
     "--stack",
     default="",
@@ -54,6 +83,7 @@ limit_option = click.option(
     default="",
     metavar="HOSTS",
     help="Only these: names, pools, groups, ranges: head-001,node-[001-003]!node-002.",
+    shell_complete=completed(_allocated, several=",!"),
 )
 """The option of every command that works on hosts; `converge.limit` says what it takes."""
 
@@ -65,15 +95,6 @@ EXIT_CODES = (
     (str(INCOMPLETE), "incomplete: something was not measured, reached or identified"),
 )
 """Of every command; where several hold, the first of 2, 1, 3."""
-
-
-def completed(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """For ``shell_complete``: those of the known names that begin as the word under the cursor."""
-
-    def names(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
-        return [name for name in known() if name.startswith(begun)]
-
-    return names
 
 
 class Command(click.Command):

@@ -18,6 +18,7 @@ from rackwright.errors import GOOD, UNUSABLE, EnvironmentUnfit, Incomplete, Usag
 from rackwright.inventory import files as inventory_files
 from rackwright.inventory.collect import Wait, collect
 from rackwright.lab import doctor, naming, parts, status, teardown
+from rackwright.lab.faults import subjects
 from rackwright.lab.up import Wanted, image, up
 
 if TYPE_CHECKING:
@@ -173,6 +174,11 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
     return UNUSABLE if blocked else GOOD
 
 
+def _hosts(context: click.Context) -> list[str]:
+    of = naming.which(str(context.params["spec"]))
+    return subjects.possible(status.read_world(of), subjects.SubjectKind.HOST) if of else []
+
+
 @frame.command("ssh", group=command, example="rackwright lab ssh node-001 uptime")
 @click.option(
     "--spec",
@@ -181,7 +187,7 @@ def lab_doctor(console: Console, spec: Path | None) -> int:
     show_default="the only lab that is here",
     help="Spec of the lab.",
 )
-@click.argument("host")
+@click.argument("host", shell_complete=frame.completed(_hosts))
 @click.argument("words", metavar="[COMMAND]...", nargs=-1, type=click.UNPROCESSED)
 def lab_ssh(console: Console, spec: Path, host: str, words: tuple[str, ...]) -> int:
     """Log in to HOST, or run COMMAND there, with the key it printed on its console and no other."""

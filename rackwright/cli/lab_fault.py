@@ -117,7 +117,8 @@ def _declare(fault: Fault) -> None:
 
     metavar = fault.kind.upper()
     plant.__doc__ = f"On {metavar}: {fault.does}.\n\nA verdict shows: {fault.shows}."
-    argument = click.argument("subject", metavar=metavar)
+    known = frame.completed(lambda context: subjects.possible(_world(context.params["lab"]), fault.kind))
+    argument = click.argument("subject", metavar=metavar, shell_complete=known)
     example = f"rackwright lab fault {fault.name} {subjects.EXAMPLES[fault.kind]}"
     frame.command(fault.name, group=command, example=example)(_lab_option(argument(plant)))
 

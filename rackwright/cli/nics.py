@@ -28,7 +28,7 @@ _WHERE = "rackwright nics"
 @frame.command(
     "nics", example="rackwright nics p6-b300.48xlarge\nrackwright nics p5.48xlarge --scheme ena-max"
 )
-@click.argument("platform", shell_complete=frame.completed(lambda: _on_ec2(load())))
+@click.argument("platform", shell_complete=frame.completed(lambda _: _on_ec2(load())))
 @click.option(
     "--scheme",
     type=click.Choice(get_args(Scheme)),

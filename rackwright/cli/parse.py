@@ -35,7 +35,7 @@ EXIT_CODES = {
 
 @frame.command(example="rackwright parse fio result.json\nrackwright parse iperf3 - < pair.json")
 @click.argument(
-    "tool", metavar="TOOL", shell_complete=frame.completed(lambda: (tool.value for tool in PARSERS))
+    "tool", metavar="TOOL", shell_complete=frame.completed(lambda _: (tool.value for tool in PARSERS))
 )
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 def command(console: Console, tool: str, file: Path) -> int:

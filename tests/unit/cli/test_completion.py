@@ -105,6 +105,35 @@ def test_commands_choices_and_names_are_known(words: list[str], begun: str, offe
     assert [item.value for item in shell.get_completions(words, begun)] == offered
 
 
+def _offered(words: list[str], begun: str) -> list[str]:
+    shell = ShellComplete(frame.root, {}, "rackwright", frame.COMPLETION_VARIABLE)
+    return [item.value for item in shell.get_completions(words, begun)]
+
+
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("he", ["head", "head-001"]),
+        ("node-00", ["node-001", "node-002", "node-003"]),
+        ("head-001,node-003", ["head-001,node-003"]),
+        ("node!node-002", ["node!node-002"]),
+        ("node-[001,0", []),
+    ],
+)
+@pytest.mark.parametrize("command", ["converge", "drift", "reboot", "validate"])
+def test_hosts_and_pools_of_the_spec_are_known(command: str, begun: str, offered: list[str]) -> None:
+    spec = str(paths.repository() / "clusters" / "lab.yaml")
+    assert _offered([command, spec, "--limit"], begun) == offered
+
+
+def test_a_spec_without_a_lock_has_no_hosts_to_offer(tmp_path: Path) -> None:
+    assert _offered(["converge", str(tmp_path / "none.yaml"), "--limit"], "he") == []
+    spoiled = tmp_path / "spoiled.yaml"
+    spoiled.with_name("spoiled.lock.yaml").write_text("pools: {}\n")
+    assert _offered(["converge", str(spoiled), "--limit"], "he") == []
+    assert _offered(["converge", "--limit"], "he") == []
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_all_commands_are_offered(shell: str, tmp_path: Path) -> None:
     assert sorted(_completed(shell, "rackwright ", tmp_path)) == sorted(COMMANDS)

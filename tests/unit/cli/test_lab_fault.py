@@ -7,9 +7,11 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from rackwright import paths
 from rackwright.canonical import dumps
+from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.frame import run
 from rackwright.lab import places
@@ -66,6 +68,28 @@ def test_an_unknown_subject_is_told_with_all_that_can_be_meant(
     said = ask(capsys, fault, subject, "--lab", dead_lab, code=2)
     assert said["hint"] == f"did you mean `{near}`?"
     assert near in str(said["expected"])
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"),
+    [
+        (["lab", "fault", "kill"], "node-00", ["node-001", "node-002", "node-003"]),
+        (["lab", "fault", "cut-rail"], "node-003", ["node-003/r0", "node-003/r1"]),
+        (["lab", "ssh"], "he", ["head-001"]),
+    ],
+)
+def test_tab_offers_what_is_in_the_lab(
+    dead_lab: str, words: list[str], begun: str, offered: list[str]
+) -> None:
+    del dead_lab
+    shell = ShellComplete(frame.root, {}, "rackwright", frame.COMPLETION_VARIABLE)
+    assert [item.value for item in shell.get_completions(words, begun)] == offered
+
+
+@pytest.mark.parametrize("words", [["lab", "fault", "kill"], ["lab", "ssh"]])
+def test_tab_offers_nothing_without_a_lab(words: list[str]) -> None:
+    shell = ShellComplete(frame.root, {}, "rackwright", frame.COMPLETION_VARIABLE)
+    assert shell.get_completions(words, "node") == []
 
 
 def test_a_host_without_rails_has_none_to_cut(capsys: Capture, dead_lab: str) -> None:
