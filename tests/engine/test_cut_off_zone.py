@@ -1,4 +1,4 @@
-"""`up` and `destroy` of a zone cut off while AWS has done what nobody has heard of yet.
+"""`up`, `refresh` and `destroy` of a zone cut off while AWS has done what nobody has heard of yet.
 
 Whatever was cut off, and however often: the same command goes on, no instance and no network is made twice,
 and a `destroy` leaves the account as it was before.
@@ -58,6 +58,9 @@ ENDING = {
 }
 
 
+LOOKING = {"DescribeVpcs", "DescribeSecurityGroups", "DescribeLaunchTemplates"}
+
+
 def _cut_off(zone: Zone, words: tuple[str, ...], calls: Collection[str], cut: Cut) -> tuple[str, str]:
     """Begin a command, and cut it off while one of some calls is done and unheard.
 
@@ -90,13 +93,19 @@ def _cut_off_at_each(zone: Zone, words: tuple[str, ...], calls: Collection[str],
     return set(calls) - left
 
 
-def _settles(zone: Zone, launched: int) -> None:
-    """An `up` ends well, another has nothing to do, and just what was asked for was launched."""
+def _comes_up(zone: Zone) -> None:
+    """An `up` ends well, another has nothing to do, and just what was asked for is there."""
     assert all(one["failures"] == [] for one in zone.stacks(*UP).values())
     again = zone.stacks(*UP)
     assert all(one["changes"] == [] and set(one["resources"]) == {"same"} for one in again.values())
     assert not any(zone.latest(project).get("pending_operations") for project in PROJECTS)
-    assert len(zone.instances()) == len(zone.cloud.boxes.launched) - launched == STATIC
+    assert len(zone.instances()) == STATIC
+
+
+def _settles(zone: Zone, launched: int) -> None:
+    """It comes up, and no more was launched than that since."""
+    _comes_up(zone)
+    assert len(zone.cloud.boxes.launched) - launched == STATIC
 
 
 def _all_gone(zone: Zone, before: dict[str, set[str]]) -> None:
@@ -135,4 +144,40 @@ def test_up_and_destroy_of_a_zone_go_on_wherever_they_are_cut_off(
     _settles(zone, launched)
     at = _cut_off_at_each(zone, DESTROY, ENDING, cut)
     assert at >= {"TerminateInstances", "DeleteLaunchTemplate", "DeleteVpc"}
+    _all_gone(zone, before)
+
+
+def _known(zone: Zone) -> dict[str, dict[str, object]]:
+    """Project → URN → id of every resource that the engine knows."""
+    return {project: {one["urn"]: one.get("id") for one in zone.resources(project)} for project in PROJECTS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+def test_a_refresh_of_a_zone_that_was_cut_off_forgets_nothing(
+    make_zone: Callable[..., Zone], cut: Cut
+) -> None:
+    zone = make_zone()
+    before, launched = zone.cloud.there(), len(zone.cloud.boxes.launched)
+    zone.run(*UP)
+    known = _known(zone)
+    assert _cut_off_at_each(zone, ("refresh",), LOOKING, cut) >= {"DescribeVpcs"}
+    assert _known(zone) == known
+    assert all(one["failures"] == [] for one in zone.stacks("refresh").values())
+    _settles(zone, launched)
+    assert _known(zone) == known
+    _all_gone(zone, before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
+@pytest.mark.parametrize("call", ["TerminateInstances", "DeleteVpc"])
+def test_up_after_a_destroy_of_a_zone_that_was_cut_off_makes_it_whole_again(
+    make_zone: Callable[..., Zone], call: str, cut: Cut
+) -> None:
+    zone = make_zone()
+    before = zone.cloud.there()
+    zone.run(*UP)
+    assert _cut_off(zone, DESTROY, {call}, cut)[0] == call
+    _comes_up(zone)
     _all_gone(zone, before)
