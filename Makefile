@@ -20,8 +20,8 @@ setup: ## Debian packages, .venv, engine and root image; cached
 lab: setup ## build the cluster of SPEC (default clusters/lab-hybrid.yaml) on this machine; as root
 	@$(BOOTSTRAP) lab $(SPEC)
 
-lab-down: ## take it away again
-	@$(BOOTSTRAP) lab-down $(SPEC)
+lab-down: ## take it away again; without SPEC the only one that is here
+	@$(BOOTSTRAP) lab-down $(if $(filter file,$(origin SPEC)),,$(SPEC))
 
 test: setup ## all tests but the slow ones; ARGS goes to pytest
 	@$(BOOTSTRAP) setup-tests

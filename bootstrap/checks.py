@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _TYPED = (
     "rackwright",
-    "policies",
     "playbooks/library",
     "playbooks/action_plugins",
     "roles/kernel_tuning",

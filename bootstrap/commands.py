@@ -37,11 +37,11 @@ def _fix() -> int:
 def _lab(spec: str) -> int:
     code = stages.run("lab", lab.up(spec))
     if code == GOOD:
-        tell(f"lab: {spec} is up and proven; `make lab-down` takes it away again")
+        tell(f"lab: {spec} is up and proven; `make lab-down SPEC={spec}` takes it away again")
     return code
 
 
-def _lab_down(spec: str) -> int:
+def _lab_down(spec: str = "") -> int:
     return stages.run("lab-down", lab.down(spec))
 
 
@@ -78,7 +78,8 @@ _COMMANDS: Mapping[str, Callable[..., int]] = {
     "bench": _bench,
     "test-kernel": _test_kernel,
 }
-_WITH_SPEC = {"lab", "lab-down"}
+_SPECS = {"lab": (1,), "lab-down": (0, 1)}
+"""Command → how many specs it takes; all others take none."""
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
@@ -95,12 +96,12 @@ def main(arguments: Sequence[str]) -> NoReturn:
 
 def _call(arguments: Sequence[str]) -> int:
     name, *rest = arguments or [""]
-    if name not in _COMMANDS or len(rest) != (name in _WITH_SPEC):
+    if name not in _COMMANDS or len(rest) not in _SPECS.get(name, (0,)):
         raise UsageError(
             "no such command",
             where="python3 -m bootstrap",
             got=" ".join(arguments),
-            expected=", ".join(f"{name} SPEC" if name in _WITH_SPEC else name for name in _COMMANDS),
+            expected=", ".join(f"{name} SPEC" if name in _SPECS else name for name in _COMMANDS),
             hint="`make` alone lists what there is",
         )
     return _COMMANDS[name](*rest)

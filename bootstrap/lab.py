@@ -23,8 +23,9 @@ def up(spec: str) -> list[Stage]:
 
 
 def down(spec: str) -> list[Stage]:
-    """Take the lab away, by the standard library alone where the environment is gone."""
+    """Take the lab of a spec away, or the only one; by the standard library where the environment is gone."""
+    which = [spec] if spec else []
     rackwright = places.tool("rackwright")
     if rackwright.exists():
-        return [Stage("lab down", (str(rackwright), "lab", "down", spec))]
-    return [Stage("lab down", (places.python(), "-m", "rackwright.lab.teardown", spec))]
+        return [Stage("lab down", (str(rackwright), "lab", "down", *which))]
+    return [Stage("lab down", (places.python(), "-m", "rackwright.lab.teardown", *which))]

@@ -13,7 +13,7 @@ from rackwright.checks.run import Report, check, none_run
 from rackwright.cli import frame
 from rackwright.cli.cluster import plan_of
 from rackwright.cli.output import finding_text, findings_json
-from rackwright.errors import BAD, GOOD, INCOMPLETE, SpecInvalid, UsageError, worst
+from rackwright.errors import BAD, GOOD, INCOMPLETE, SpecInvalid, worst
 from rackwright.findings import Level
 from rackwright.spec.load import load as load_spec
 
@@ -31,28 +31,15 @@ _NAMED = 20
 
 @frame.command(example="rackwright check clusters/lab.yaml")
 @click.argument("spec", type=frame.SPEC)
-@click.option("--online", is_flag=True, help="Ask clouds and BMCs too; no rule does so yet.")
-def command(console: Console, spec: Path, *, online: bool) -> int:
+def command(console: Console, spec: Path) -> int:
     """Run all rules on SPEC, and on its plan; nothing is written.
 
     Exit code 1 where an error is found that the spec does not suppress.
     """
-    if online:
-        raise _no_online_rules()
     report = _report(spec)
     console.result(_document(report), _text(report, spec))
     bad = any(finding.blocks for finding in report.findings)
     return worst([BAD if bad else GOOD, INCOMPLETE if report.not_run else GOOD])
-
-
-def _no_online_rules() -> UsageError:
-    return UsageError(
-        "this release has no rules that ask a cloud or a BMC",
-        where="rackwright check --online",
-        got="--online",
-        expected="the rules on spec and plan",
-        hint="run it without --online",
-    )
 
 
 def _report(spec: Path) -> Report:

@@ -71,11 +71,12 @@ def _up_text(wanted: Wanted, report: Report, now: Status | None) -> str:
 
 
 @frame.command("down", group=command, example="rackwright lab down lab")
-@click.argument("lab", metavar="[SPEC|NAME]", default=naming.USUAL)
+@click.argument("lab", metavar="[SPEC|NAME]", default=naming.usual)
 def lab_down(console: Console, lab: str) -> int:
     """Take a lab away with its hosts, their disks and its state; evidence in ./runs stays.
 
-    SPEC need not be valid any more; NAME is the name of its cluster.
+    SPEC need not be valid any more; NAME is the name of its cluster. Without either it is the only
+    lab that is here.
     """
     places = naming.which(lab)
     removed: list[str] = []

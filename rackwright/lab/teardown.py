@@ -213,16 +213,17 @@ def _does_not_go(places: Places, left: Iterable[Part]) -> EnvironmentUnfit:
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    """Take down the lab that is named, or that was made from the spec that is named."""
-    if len(arguments) != 1:
-        sys.exit("usage: python3 -m rackwright.lab.teardown NAME|SPEC")
-    places = naming.which(arguments[0])
+    """Take down the lab that is named, or was made from the spec that is named; or the only one."""
+    if len(arguments) > 1:
+        sys.exit("usage: python3 -m rackwright.lab.teardown [NAME|SPEC]")
+    of = arguments[0] if arguments else naming.usual()
+    places = naming.which(of)
     try:
         found = places is not None and take_down(places, lambda text: print(f"removed {text}"))  # noqa: T201 (a program)
     except RackwrightError as error:
         print(f"{error.code}: {error.message}: {error.where}: {error.got}; {error.hint}", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
-    print("the lab is down" if found else f"no lab of {arguments[0]} is here")  # noqa: T201
+    print("the lab is down" if found else f"no lab of {of} is here")  # noqa: T201
     sys.exit(0)
 
 

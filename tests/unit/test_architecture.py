@@ -46,7 +46,7 @@ ROWS = (
 LAB_MAY_IMPORT = ROWS[0] | ROWS[1] | {"plan", "render"}
 STANDARD = sys.stdlib_module_names
 MODULE_LINES, STACK_LINES = 400, 40
-OURS = ("rackwright", "bootstrap", "stacks", "policies", "benchmarks", "tests")
+OURS = ("rackwright", "bootstrap", "stacks", "benchmarks", "tests")
 
 
 def allowed(part: str) -> set[str]:

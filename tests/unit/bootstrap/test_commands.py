@@ -103,6 +103,8 @@ def test_a_lab_goes_where_the_environment_is_gone(
     (tmp_path / "some.yaml").write_text("cluster: {name: never-up}")
     assert status("lab-down", str(tmp_path / "some.yaml")) == 0
     assert "no lab of" in capfd.readouterr().out
+    assert status("lab-down") == 0
+    assert "no lab of clusters/lab-hybrid.yaml is here" in capfd.readouterr().out
     (tmp_path / "run" / "never-up").mkdir(parents=True)
     assert status("lab-down", str(tmp_path / "some.yaml")) == (0 if places.is_root() else 2)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -49,6 +50,13 @@ def test_a_target_exists_and_sets_up_only_what_it_needs(target: str) -> None:
     done = subprocess.run(make, cwd=places.REPOSITORY, capture_output=True, text=True, check=True)
     assert ("bootstrap/run.sh setup" in done.stdout) == (target in NEED_SET_UP)
     assert ("some.yaml" in done.stdout) == (target in {"lab", "lab-down"})
+
+
+def test_a_lab_goes_without_its_spec_being_named() -> None:
+    make = ["make", "--dry-run", "--no-print-directory", "lab-down"]
+    plain = {name: value for name, value in os.environ.items() if name != "SPEC"}
+    done = subprocess.run(make, cwd=places.REPOSITORY, env=plain, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["sh", "bootstrap/run.sh", "lab-down"]
 
 
 def test_make_alone_lists_every_target() -> None:

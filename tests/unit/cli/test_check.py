@@ -116,13 +116,6 @@ def test_what_was_not_run_is_incomplete_by_itself(
     assert answer(spec, capsys, 3)["counts"]["error"] == 0
 
 
-def test_there_is_no_online_tier_yet(spec: Path, capsys: Capture) -> None:
-    assert run(["check", str(spec), "--online", "--format", "json"]) == 2
-    document = json.loads(capsys.readouterr().out)
-    assert document["where"] == "rackwright check --online"
-    assert "no rules that ask a cloud" in document["message"]
-
-
 def test_in_text_the_last_line_counts(spec: Path, capsys: Capture) -> None:
     assert run(["check", str(spec)]) == 0
     out = capsys.readouterr().out

@@ -80,7 +80,7 @@ def _completed(shell: str, line: str, home: Path) -> list[str]:
     ("line", "completion"),
     [
         ("rackwright lab st", "status"),
-        ("rackwright check --on", "--online"),
+        ("rackwright check --for", "--format"),
         ("rackwright parse iper", "iperf3"),
     ],
 )

@@ -14,7 +14,7 @@ from rackwright.canonical import dumps
 from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.frame import run
-from rackwright.lab import places
+from rackwright.lab import places, teardown
 from rackwright.lab.faults.table import FAULTS
 from rackwright.lab.world import world_of
 
@@ -68,6 +68,16 @@ def test_an_unknown_subject_is_told_with_all_that_can_be_meant(
     said = ask(capsys, fault, subject, "--lab", dead_lab, code=2)
     assert said["hint"] == f"did you mean `{near}`?"
     assert near in str(said["expected"])
+
+
+def test_the_only_lab_that_is_here_goes_without_being_named(
+    dead_lab: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr(teardown, "take_down", lambda of, _: taken.append(of.cluster) is None)
+    assert run(["lab", "down"]) == 0
+    assert taken == [dead_lab]
+    assert "the lab is down" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
