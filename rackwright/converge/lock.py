@@ -78,7 +78,7 @@ def _opened(path: Path) -> TextIO:
 def _sign(file: TextIO) -> None:
     holder = {
         "pid": os.getpid(),
-        "user": getpass.getuser(),
+        "user": _user(),
         "host": socket.gethostname(),
         "since": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": " ".join(sys.argv),
@@ -87,6 +87,14 @@ def _sign(file: TextIO) -> None:
     file.truncate()
     file.write(json.dumps(holder))
     file.flush()
+
+
+def _user() -> str:
+    """By number where the system has no name for it, as in a container that was given any (``docker -u``)."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def _await_orphans(path: Path) -> None:

@@ -53,6 +53,15 @@ def test_who_holds_it_is_told_and_a_killed_holder_holds_nothing(tmp_path: Path) 
     assert (tmp_path / "lock").read_text() == ""
 
 
+def test_a_holder_without_a_name_is_told_by_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that runs as any number: no entry in passwd, no environment."""
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    with lock.held(tmp_path):
+        assert f"process {os.getpid()} of 54321 on " in lock.holder(tmp_path)
+
+
 def test_a_run_that_fails_gives_it_back(tmp_path: Path) -> None:
     with pytest.raises(KeyError), lock.held(tmp_path):
         raise KeyError
