@@ -27,7 +27,6 @@ MAY: dict[str, str] = {
     "burst/bundle.py": "in memory",
     "burst/configure.py": LOG,
     "canonical.py": "the mechanism itself",
-    "converge/lock.py": "a lock, of which the kernel holds what counts",
     "converge/record.py": f"{STREAM}; takes its name when it is whole",
     "lab/aws/journal.py": f"{STREAM}, a whole line at a time",
     "lab/cgroups.py": KERNEL,
@@ -35,6 +34,7 @@ MAY: dict[str, str] = {
     "lab/faults/hardware.py": KERNEL,
     "lab/rootfs.py": "as the mechanism, below a root whose links are not followed",
     "lab/supervisor.py": LOG,
+    "locks.py": "whose a lock is; the kernel keeps what counts",
     "validate/course.py": f"{STREAM}; counts once its hash is kept",
     "validate/fabric/prove.py": THROWN_AWAY,
     "validate/fabric/simulation.py": THROWN_AWAY,
@@ -53,7 +53,7 @@ def writes(node: ast.Call) -> bool:
         return False
     if name in {"copy", "copy2", "copyfile"}:
         return isinstance(of, ast.Name) and of.id == "shutil"
-    if name == "write":
+    if name in {"write", "pwrite"}:
         return isinstance(of, ast.Name) and of.id == "os"
     if name in {"open", "fdopen", "NamedTemporaryFile"}:
         return any(_is_mode(argument) for argument in [*node.args, *(key.value for key in node.keywords)])
@@ -92,6 +92,7 @@ def test_nothing_but_what_is_listed_writes_files_by_itself() -> None:
         'path.open(mode="w", encoding="utf-8")',
         'os.fdopen(handle, "r+")',
         "os.write(handle, raw)",
+        "os.pwrite(handle, raw, 0)",
         "shutil.copyfile(one, other)",
     ],
 )
