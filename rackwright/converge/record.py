@@ -63,8 +63,11 @@ def save(folder: Path, report: ConvergeReport) -> None:
 
 
 def last(folder: Path) -> ConvergeReport | None:
-    """The report of the run before; None where there was none, or one of another version."""
+    """The report of the run before; None where there was none, one of another version, or none to be read.
+
+    It only tells how long a run may take: whatever it is, it keeps nobody from another one.
+    """
     try:
-        return ConvergeReport.model_validate_json((folder / REPORT).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValidationError):
+        return ConvergeReport.model_validate_json((folder / REPORT).read_bytes())
+    except (OSError, ValidationError):
         return None
