@@ -14,7 +14,7 @@ from rackwright.converge import lock
 from rackwright.converge.limit import chosen
 from rackwright.converge.reboot_hosts import Ssh, SshFleet, SshSlurm, controllers
 from rackwright.converge.reboot_model import End, Result, Stop
-from rackwright.converge.reboots import BATCH_PERCENT, Rolling, asked, begun, exit_code, unreached
+from rackwright.converge.reboots import AT_ONCE, BATCH_PERCENT, Rolling, asked, begun, exit_code, unreached
 from rackwright.converge.shards import SERVING
 from rackwright.errors import Interrupted, SubjectFailed
 from rackwright.inventory import files
@@ -44,7 +44,7 @@ _BEGUN = "a reboot that was cut off, or in which it failed, has left it drained"
     default=BATCH_PERCENT,
     show_default=True,
     metavar="PERCENT",
-    help="Of the waiting hosts, rebooted at once after the first one.",
+    help=f"Of the waiting hosts, rebooted at once after the first one; never more than {AT_ONCE}.",
 )
 @click.option(
     "--join",

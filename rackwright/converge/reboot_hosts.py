@@ -51,7 +51,8 @@ class Ssh:
                 words,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
+                errors="replace",  # who drains a host may write its reason in any encoding
                 check=False,
                 timeout=_ANSWER_S,
                 start_new_session=True,  # Ctrl-C is for us: what was begun on a host is not cut off by it

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 BATCH_PERCENT = 10
+AT_ONCE = 128
+"""Hosts, however big a batch: each has an ssh of its own, and a process may have 1,024 files open."""
 POLL_S = 2.0
 _SILENT = "it did not answer, though nothing of this run was done to it but to drain it"
 _BOOTING = ("", "offline", "unknown", "initializing", "starting", "stopping")
@@ -94,7 +96,7 @@ class Rolling:
         results: dict[str, Result] = {}
         ours = sorted(begun)
         for batch in [*filter(None, [ours]), *batches(waiting, self.last, self.batch_percent)]:
-            with ThreadPoolExecutor(len(batch), "reboot") as pool:
+            with ThreadPoolExecutor(min(len(batch), AT_ONCE), "reboot") as pool:
                 ended = pool.map(lambda host: self._one(host, waiting.get(host, ())), batch)
                 results |= dict(zip(batch, ended, strict=True))
             if self.stop.asked:
@@ -122,7 +124,8 @@ class Rolling:
             return self._told(host, Result(End.LEFT, reasons, str(left)))
         except _Held as held:
             return self._told(host, Result(End.HELD, reasons, str(held)))
-        except (_Failed, SubjectFailed, Incomplete) as failed:
+        except (_Failed, SubjectFailed, Incomplete, OSError, ValueError) as failed:
+            # What this machine refuses, or cannot read, is the end of this host's turn and of no other's.
             return self._told(host, Result(End.FAILED, reasons, _said(failed)))
         return self._told(host, Result(end, reasons, seconds=self.clock.now() - started))
 

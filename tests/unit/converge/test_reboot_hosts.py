@@ -133,6 +133,17 @@ node-004|draining|990|rackwright reboot: base
     assert SshSlurm(answering(), {}).left() == {}
 
 
+def test_a_reason_in_another_encoding_is_read_as_far_as_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ssh = tmp_path / "ssh"
+    ssh.write_text("#!/bin/sh\nprintf 'drained|L\\374fter\\n'\n")
+    ssh.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    slurm = SshSlurm(Ssh(tmp_path / "ssh_config"), {"node-001": "head-001"})
+    assert slurm.drained_for("node-001") == "L\N{REPLACEMENT CHARACTER}fter"
+
+
 def test_host_in_no_slurm_is_drained_by_nobody() -> None:
     slurm = SshSlurm(answering(), {})
     slurm.drain("store-001", "rackwright reboot: a new kernel")

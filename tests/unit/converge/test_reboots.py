@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import itertools
 import signal
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright.catalogue.model import Reboot
+from rackwright.converge import reboots
 from rackwright.converge.reboot_model import PREFIX, End, Result, Stop
 from rackwright.converge.reboots import Rolling, asked, batches, begun, exit_code, unreached
 from rackwright.errors import Incomplete
@@ -176,6 +179,39 @@ def test_all_come_back_drained_before_and_given_back_after() -> None:
     assert set(ends(rolled(here)).values()) == {"rebooted"}
     assert sorted(here.released) == sorted(here.machines)
     assert all(machine.ordered_at is not None for machine in here.machines.values())
+
+
+@dataclass
+class OutOfFiles(World):
+    """No ssh to n3 can be started when its services are to be asked."""
+
+    def services(self, host: str) -> frozenset[str]:
+        if host == "n3":
+            raise OSError(errno.EMFILE, "Too many open files", "ssh")
+        return super().services(host)
+
+
+def test_what_this_machine_refuses_for_one_host_ends_no_others_turn() -> None:
+    here = OutOfFiles(world().machines)
+    results = rolled(here)
+    assert results["n3"].end is End.FAILED
+    assert "Too many open files" in results["n3"].message
+    assert {results[host].end for host in ("n1", "n2")} == {End.REBOOTED}
+    assert here.machines["n3"].reason is not None, "it stays drained"
+
+
+def test_a_big_batch_is_gone_through_by_so_many_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reboots, "AT_ONCE", 2)
+    names: set[str] = set()
+
+    def seen(_: int) -> None:
+        names.add(threading.current_thread().name)
+        time.sleep(0.001)
+
+    here = world(40)
+    here.at_call = seen
+    assert set(ends(rolled(here)).values()) == {"rebooted"}
+    assert len(names - {threading.current_thread().name}) == 2
 
 
 def test_one_goes_first_then_batches_then_those_that_serve_others_one_by_one() -> None:
