@@ -5,7 +5,7 @@ ARGS ?=
 BOOTSTRAP := sh bootstrap/run.sh
 PYTEST := .venv/bin/python -m pytest
 # While tests on hosts wait for these, another worker has the processors: tests/streams.py.
-STREAMS := -n 2 --dist loadfile --no-loadscope-reorder --durations=20
+STREAMS := -n 3 --dist loadfile --no-loadscope-reorder --durations=20
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab lab-down test test-slow test-kernel check fix bench

@@ -1,8 +1,9 @@
-"""Tests in streams: while those on the run's one lab wait for its hosts, another worker has the processors.
+"""Tests in streams: while those on a lab wait for its hosts, another worker has the processors.
 
-pytest-xdist gives a worker one unit after the other: all tests on that lab are one unit, as a lab is no
-two workers'; of all others each file is one, so that what a file's tests share is made once. Units go out
-in the order they are collected in, the long ones first: what is left for the end is short.
+pytest-xdist gives a worker one unit after the other. All tests on the worker's lab are two units, those of
+the lab itself and those of the roles: a lab is no two workers', and two units may be two workers'. Of all
+others each file is one, so that what a file's tests share is made once. Units go out in the order they are
+collected in, the long ones first: what is left for the end is short.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped] 
 if TYPE_CHECKING:
     from xdist.remote import Producer  # type: ignore[import-untyped]  # (it has no types)
 
-ON_THE_LAB = ("tests/hosts/", "tests/roles/")
+ON_THE_LAB = ("tests/roles/", "tests/hosts/")
+"""The longer one first."""
 LABS_OF_THEIR_OWN = (
     "tests/hosts/test_cloud_world.py",
     "tests/hosts/test_cut_off.py",
@@ -24,22 +26,25 @@ LABS_OF_THEIR_OWN = (
     "tests/hosts/test_refusals.py",
     "tests/hosts/test_slurmctld.py",
 )
-"""None of their tests uses the run's lab."""
+"""None of their tests uses the worker's lab."""
 LONG = ("tests/engine/", *LABS_OF_THEIR_OWN, "tests/browser/", "tests/golden/", "tests/fabric/")
 
 
 def unit(node_id: str) -> str:
-    """What a test belongs to: its file, or the run's one lab."""
+    """What a test belongs to: its file, or one of the folders whose tests are on a lab."""
     file = node_id.partition("::")[0]
-    return "the lab" if file.startswith(ON_THE_LAB) and file not in LABS_OF_THEIR_OWN else file
+    if file in LABS_OF_THEIR_OWN:
+        return file
+    return next((folder for folder in ON_THE_LAB if file.startswith(folder)), file)
 
 
 def _rank(item: pytest.Item) -> int:
     """Long ones first."""
-    if unit(item.nodeid) == "the lab":
-        return 0
-    places = (place for place, start in enumerate(LONG, 1) if item.nodeid.startswith(start))
-    return next(places, len(LONG) + 1)
+    of = unit(item.nodeid)
+    if of in ON_THE_LAB:
+        return ON_THE_LAB.index(of)
+    places = (place for place, start in enumerate(LONG, len(ON_THE_LAB)) if of.startswith(start))
+    return next(places, len(ON_THE_LAB) + len(LONG))
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface, IPv4Network
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from rackwright.plan.addresses import AddressRange, power_of_two
+from tests.doubles.refusals import the_finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rackwright.plan.lock import Lock
+    from rackwright.plan.model import Plan
+
+    Values = dict[str, Any]
+    PlanOf = Callable[..., tuple[Plan, Lock]]
 
 
 @pytest.mark.parametrize(
@@ -40,3 +51,34 @@ def test_a_range_splits_into_equal_networks() -> None:
 @pytest.mark.parametrize(("count", "power"), [(1, 1), (2, 2), (3, 4), (8, 8), (9, 16)])
 def test_power_of_two(count: int, power: int) -> None:
     assert power_of_two(count) == power
+
+
+def test_more_nodes_than_addresses_are_refused_at_once(plan_of: PlanOf, hall: Values, zone: Values) -> None:
+    hall["pools"]["node"]["nodes"]["static"] = 10_000_000
+    finding = the_finding(plan_of, hall)
+    assert (finding.code, str(finding.path)) == ("ADDR001", "pools.node.nodes")
+    assert "10000001 nodes" in finding.got
+    assert "at most 239" in finding.expected
+    zone["pools"]["trn2"]["nodes"]["burst"] = 10_000_000
+    assert "at most 239" in the_finding(plan_of, zone).expected
+    zone["sites"]["use2"]["vpc"] = {"existing": "vpc-01234567", "subnets": {"a": "subnet-01234567"}}
+    assert "at most 327680" in the_finding(plan_of, zone).expected
+
+
+def test_the_last_address_is_used_and_one_more_is_refused(plan_of: PlanOf, hall: Values) -> None:
+    hall["sites"]["hall"]["racks"] = {"rows": 10, "per_row": 30, "units": 12, "power_kw": 4}
+    hall["pools"]["node"]["nodes"]["static"] = 238
+    plan, _ = plan_of(hall)
+    assert plan.pools["node"].slots["node-238"].addresses["management"] == "10.0.0.254/24"
+    hall["pools"]["node"]["nodes"]["static"] = 239
+    finding = the_finding(plan_of, hall)
+    assert finding.code == "ADDR001"
+    assert "/23 holds them, and the 17 addresses that no node gets" in finding.hint
+
+
+def test_the_network_that_would_do_is_named_where_there_is_one(plan_of: PlanOf, hall: Values) -> None:
+    for extra, named in ((511 - 17, "/23"), (512 - 17, "/23"), (513 - 17, "/22")):
+        hall["pools"]["node"]["nodes"]["static"] = extra - 1  # (the head is one)
+        assert f"network: {named} holds" in the_finding(plan_of, hall).hint
+    hall["pools"]["node"]["nodes"]["static"] = 1 << 24
+    assert the_finding(plan_of, hall).hint.endswith("a larger network")

@@ -11,12 +11,12 @@ import pytest
 from rackwright.errors import SpecInvalid
 from rackwright.plan.build import build
 from rackwright.plan.model import OnpremSitePlan
+from tests.doubles.refusals import findings, the_finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rackwright.catalogue.load import Catalogue
-    from rackwright.findings import Finding
     from rackwright.plan.lock import Lock
     from rackwright.plan.model import Plan
     from rackwright.spec.load import LoadedSpec
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     Values = dict[str, Any]
     MakeLoaded = Callable[..., LoadedSpec]
     PlanOf = Callable[..., tuple[Plan, Lock]]
-
-
-def findings(plan_of: PlanOf, values: Values, lock: Lock | None = None) -> tuple[Finding, ...]:
-    with pytest.raises(SpecInvalid) as error:
-        plan_of(values, lock)
-    assert all(
-        finding.got and finding.expected and str(finding.path) and finding.blocks
-        for finding in error.value.findings
-    )
-    return error.value.findings
-
-
-def the_finding(plan_of: PlanOf, values: Values, lock: Lock | None = None) -> Finding:
-    (finding,) = findings(plan_of, values, lock)
-    return finding
 
 
 def test_the_addresses_of_a_slot_follow_its_index(plan_of: PlanOf, hall: Values) -> None:
@@ -223,37 +208,6 @@ def test_a_network_made_smaller_is_refused(plan_of: PlanOf, hall: Values) -> Non
     assert (finding.code, str(finding.path)) == ("ADDR002", "sites.hall.networks.bmc.cidr")
     assert (finding.got, finding.hint.partition(":")[0]) == ("10.0.1.0/27", "an address cannot move")
     assert str(finding.path) == "sites.hall.networks.bmc.cidr"
-
-
-def test_more_nodes_than_addresses_are_refused_at_once(plan_of: PlanOf, hall: Values, zone: Values) -> None:
-    hall["pools"]["node"]["nodes"]["static"] = 10_000_000
-    finding = the_finding(plan_of, hall)
-    assert (finding.code, str(finding.path)) == ("ADDR001", "pools.node.nodes")
-    assert "10000001 nodes" in finding.got
-    assert "at most 239" in finding.expected
-    zone["pools"]["trn2"]["nodes"]["burst"] = 10_000_000
-    assert "at most 239" in the_finding(plan_of, zone).expected
-    zone["sites"]["use2"]["vpc"] = {"existing": "vpc-01234567", "subnets": {"a": "subnet-01234567"}}
-    assert "at most 327680" in the_finding(plan_of, zone).expected
-
-
-def test_the_last_address_is_used_and_one_more_is_refused(plan_of: PlanOf, hall: Values) -> None:
-    hall["sites"]["hall"]["racks"] = {"rows": 10, "per_row": 30, "units": 12, "power_kw": 4}
-    hall["pools"]["node"]["nodes"]["static"] = 238
-    plan, _ = plan_of(hall)
-    assert plan.pools["node"].slots["node-238"].addresses["management"] == "10.0.0.254/24"
-    hall["pools"]["node"]["nodes"]["static"] = 239
-    finding = the_finding(plan_of, hall)
-    assert finding.code == "ADDR001"
-    assert "/23 holds them, and the 17 addresses that no node gets" in finding.hint
-
-
-def test_the_network_that_would_do_is_named_where_there_is_one(plan_of: PlanOf, hall: Values) -> None:
-    for extra, named in ((511 - 17, "/23"), (512 - 17, "/23"), (513 - 17, "/22")):
-        hall["pools"]["node"]["nodes"]["static"] = extra - 1  # (the head is one)
-        assert f"network: {named} holds" in the_finding(plan_of, hall).hint
-    hall["pools"]["node"]["nodes"]["static"] = 1 << 24
-    assert the_finding(plan_of, hall).hint.endswith("a larger network")
 
 
 def test_racks_over_their_units_or_power_are_refused(plan_of: PlanOf, hall: Values) -> None:
