@@ -213,7 +213,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; raises nothing but KeyboardInterrupt twice."""
     console = Console.before_parsing(arguments)
     try:
-        with signals.taken_by(signal.default_int_handler, [signal.SIGTERM]):  # a supervisor's Ctrl-C
+        with signals.taken_by(signal.default_int_handler, [signal.SIGTERM, signal.SIGHUP]):
             code = _invoke(arguments, console)
     except BrokenPipeError:
         code = BROKEN_PIPE

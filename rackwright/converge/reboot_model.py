@@ -105,7 +105,7 @@ class Scheduler(Protocol):
 
 
 class Stop:
-    """What Ctrl-C and SIGTERM ask for: first, to begin no host more; then, to wait for none."""
+    """What Ctrl-C and its like ask for: first, to begin no host more; then, to wait for none."""
 
     def __init__(self) -> None:
         self._signals = 0

@@ -1,4 +1,4 @@
-"""Ctrl-C and a supervisor's SIGTERM end a validation in its order: the job cancelled, its evidence kept."""
+"""What ends a run ends a validation in its order, too: the job cancelled, its evidence kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.signals import STOPPING, taken_by
+from rackwright.signals import STOPPING, heeded, taken_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stoppable() -> AbstractContextManager[None]:
-    """Within it either signal raises KeyboardInterrupt, once, also where it was ignored before.
+    """Within it either of them raises KeyboardInterrupt, once, also where Ctrl-C was ignored before.
 
     A second one changes nothing: what is left to do then is bounded, and must not be left undone.
     """
@@ -48,7 +48,7 @@ def held_back() -> Iterator[None]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     del number, frame
-    for each in STOPPING:
+    for each in heeded(STOPPING):
         signal.signal(each, _nothing_more)
     if _THE_STOP.must_wait:
         _THE_STOP.has_come = True
