@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from rackwright.errors import EnvironmentUnfit, RackwrightError
-from rackwright.inventory.files import hosts_yml
+from rackwright.inventory.files import hosts_yml, text_of
 from rackwright.inventory.model import Inventory
 
 _HINT = "write it anew: rackwright inventory SPEC"
@@ -26,7 +26,7 @@ def require(folder: Path) -> Inventory:
     """
     inventory = _model(folder / "inventory.json")
     hosts = folder / "hosts.yml"
-    wanted, got = hosts_yml(inventory).splitlines(), _read(hosts).splitlines()
+    wanted, got = hosts_yml(inventory).splitlines(), text_of(hosts, _HINT).splitlines()
     if got != wanted:
         raise EnvironmentUnfit(
             "the inventory that Ansible reads is not the one that was made",
@@ -41,7 +41,7 @@ def require(folder: Path) -> Inventory:
 
 def _model(path: Path) -> Inventory:
     try:
-        return Inventory.model_validate_json(_read(path))
+        return Inventory.model_validate_json(text_of(path, _HINT))
     except ValidationError as error:
         first = error.errors()[0]
         raise EnvironmentUnfit(
@@ -50,19 +50,6 @@ def _model(path: Path) -> Inventory:
             where=f"{path}: {'.'.join(map(str, first['loc']))}",
             got=f"{first['msg']} ({error.error_count()} faults in all)",
             expected="JSON of `rackwright schema inventory`",
-            hint=_HINT,
-        ) from None
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise EnvironmentUnfit(
-            "a file of the inventory cannot be read",
-            code="INV012",
-            where=str(path),
-            got=(error.strerror or "") if isinstance(error, OSError) else "no UTF-8",
             hint=_HINT,
         ) from None
 

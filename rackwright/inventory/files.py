@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rackwright import canonical, paths
+from rackwright.errors import EnvironmentUnfit
 from rackwright.render.templates import render
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 STATIC = ("aws.yml", "onprem.yml")
 """Variables by kind of site."""
+_STATIC_HINT = "see that it may be read and is UTF-8; `git status` tells what differs from the checkout"
 SUBNET_MANAGERS = "subnet_managers"
 """Group of the hosts that run opensm."""
 FORKS = 32
@@ -46,6 +48,7 @@ def write(inventory: Inventory, folder: Path, client_key: Path) -> None:
         client_key: private key that the hosts let in.
 
     Raises:
+        EnvironmentUnfit: variables by kind of site cannot be read.
         OSError: a file could not be written whole; it is then the old one.
     """
     static = paths.repository() / "inventories" / "group_vars"
@@ -54,12 +57,34 @@ def write(inventory: Inventory, folder: Path, client_key: Path) -> None:
         "ssh_config": ssh_config(inventory, folder, client_key),
         "ansible.cfg": ansible_cfg(folder),
         "group_vars/all.yml": all_yml(folder),
-        **{f"group_vars/{name}": (static / name).read_text(encoding="utf-8") for name in STATIC},
+        **{f"group_vars/{name}": text_of(static / name, _STATIC_HINT) for name in STATIC},
         "inventory.json": canonical.dumps(inventory),
         "hosts.yml": hosts_yml(inventory),
     }
     for name, content in contents.items():
         canonical.write_atomic(folder / name, content)
+
+
+def text_of(path: Path, hint: str) -> str:
+    """The text of a file of the inventory.
+
+    Args:
+        path: of it.
+        hint: what to do where it cannot be read.
+
+    Raises:
+        EnvironmentUnfit: it cannot.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EnvironmentUnfit(
+            "a file of the inventory cannot be read",
+            code="INV012",
+            where=str(path),
+            got=(error.strerror or "") if isinstance(error, OSError) else "no UTF-8",
+            hint=hint,
+        ) from None
 
 
 def known_hosts(inventory: Inventory) -> str:

@@ -44,7 +44,7 @@ def read_secret(reference: str, spec_folder: Path, state_folder: Path) -> str:
     """The secret text behind a reference, without a final newline.
 
     Raises:
-        EnvironmentUnfit: variable unset, file missing or not readable; the message never
+        EnvironmentUnfit: variable unset, file missing or not readable, or no UTF-8; the message never
             holds the value.
     """
     scheme, _, rest = reference.partition(":")
@@ -53,6 +53,8 @@ def read_secret(reference: str, spec_folder: Path, state_folder: Path) -> str:
     path = locate(reference, spec_folder, state_folder)
     try:
         return path.read_text(encoding="utf-8").rstrip("\n")
+    except UnicodeDecodeError:
+        raise _no_text(reference) from None
     except OSError as error:
         raise EnvironmentUnfit(
             "a secret cannot be read",
@@ -65,7 +67,8 @@ def read_secret(reference: str, spec_folder: Path, state_folder: Path) -> str:
 
 def _from_environment(name: str) -> str:
     try:
-        return os.environ[name]
+        value = os.environ[name]
+        value.encode()  # Python keeps bytes that are no text as half characters, which nothing takes later
     except KeyError:
         raise EnvironmentUnfit(
             "a secret is not set",
@@ -74,3 +77,18 @@ def _from_environment(name: str) -> str:
             got="unset",
             expected=f"the value in the environment variable {name}",
         ) from None
+    except UnicodeEncodeError:
+        raise _no_text(f"env:{name}") from None
+    return value
+
+
+def _no_text(reference: str) -> EnvironmentUnfit:
+    """Of a secret not even one byte is told."""
+    return EnvironmentUnfit(
+        "a secret cannot be read",
+        code="ENV002",
+        where=reference,
+        got="bytes that are no UTF-8",
+        expected="UTF-8 text",
+        hint="save it as UTF-8; from Latin-1: iconv -f latin1 -t utf-8",
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from rackwright import strict_yaml
 from rackwright.errors import UsageError
@@ -258,7 +258,7 @@ def load(name: str, folder: Path = SHIPPED) -> Suite:
         )
     try:
         suite = Suite.model_validate(strict_yaml.load(path.read_text(encoding="utf-8")))
-    except (ValidationError, strict_yaml.NotYaml) as error:
+    except (ValueError, strict_yaml.NotYaml) as error:  # also bytes that are no text
         raise _spoiled(path, error) from None
     if suite.name != name:
         raise _spoiled(path, ValueError(f"name {suite.name}"))

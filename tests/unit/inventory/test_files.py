@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from rackwright import canonical
+from rackwright.errors import EnvironmentUnfit
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
 from rackwright.inventory.model import Inventory
@@ -243,3 +244,17 @@ def test_secret_key_is_named_and_never_copied(hall: Hall, out: Path) -> None:
     canonical.write_atomic(secret, "canary-5c1f", mode=0o600)
     _write(hall, out)
     assert not [path for path in out.rglob("*") if path.is_file() and b"canary-5c1f" in path.read_bytes()]
+
+
+def test_variables_of_a_kind_of_site_that_are_no_utf_8_are_told_by_their_file(
+    hall: Hall, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(hall, out)
+    (variables := tmp_path / "checkout" / "inventories" / "group_vars").mkdir(parents=True)
+    for name in files.STATIC:
+        (variables / name).write_bytes("motd: für Prüfer\n".encode("latin-1"))
+    monkeypatch.setattr("rackwright.paths.repository", lambda: tmp_path / "checkout")
+    with pytest.raises(EnvironmentUnfit) as caught:
+        _write(hall, out)
+    assert (caught.value.code, caught.value.got) == ("INV012", "no UTF-8")
+    assert caught.value.where == str(variables / files.STATIC[0])

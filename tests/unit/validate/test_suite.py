@@ -64,3 +64,10 @@ def test_a_file_that_is_no_suite_is_refused(tmp_path: Path, old: str, new: str, 
         suites.load("acceptance", tmp_path)
     assert caught.value.code == "VAL002"
     assert told in caught.value.got
+
+
+def test_a_file_of_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "acceptance.yaml").write_bytes("title: Abnahme für".encode("latin-1"))
+    with pytest.raises(UsageError) as caught:
+        suites.load("acceptance", tmp_path)
+    assert (caught.value.code, caught.value.where) == ("VAL002", str(tmp_path / "acceptance.yaml"))
