@@ -61,6 +61,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         converging.write(cluster, inventory, console)
         settings = Settings(
             folder=folder,
+            runners=folder / lock.RUNNERS,
             inventory=paths.inventory(inventory.cluster),
             playbook=playbook or paths.repository() / "playbooks" / "site.yml",
             tags=tuple(filter(None, tags.split(","))),

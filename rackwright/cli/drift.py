@@ -66,6 +66,7 @@ def _looked(asked: Asked, playbook: Path, console: Console) -> DriftReport:
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings(
         folder=folder,
+        runners=paths.converge(asked.cluster) / lock.RUNNERS,
         inventory=paths.inventory(asked.cluster),
         playbook=playbook,
         tags=tuple(converging.TAGS.split(",")),

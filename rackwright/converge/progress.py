@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -156,7 +157,10 @@ class Plain:
 
 
 class Live:
-    """A bar of the whole run and a line for each shard that is under way."""
+    """A bar of the whole run and a line for each shard that is under way.
+
+    Where the terminal is gone nobody looks any more, which is no harm to the run.
+    """
 
     def __init__(self, estimate: Estimate) -> None:
         self._estimate = estimate
@@ -169,7 +173,8 @@ class Live:
     def begin(self, shard: Shard) -> None:
         """Add its line."""
         told = _hosts(len(shard.hosts))
-        self._rows[shard.name] = self._progress.add_task(shard.name, total=None, left=told)
+        with suppress(OSError):
+            self._rows[shard.name] = self._progress.add_task(shard.name, total=None, left=told)
 
     def task(self, event: TaskEvent) -> None:
         """Move the bar; a failure stays on the screen."""
@@ -190,15 +195,18 @@ class Live:
 
     def end(self, shard: Shard, report: ShardReport) -> None:
         """Take its line away and say how it ended."""
-        self._progress.remove_task(self._rows.pop(shard.name))
+        if shard.name in self._rows:
+            self._progress.remove_task(self._rows.pop(shard.name))
         self._print(end_line(shard, report))
 
     def _print(self, text: str, style: str | None = None) -> None:
-        self._progress.console.print(visible(text), markup=False, highlight=False, style=style)
+        with suppress(OSError):
+            self._progress.console.print(visible(text), markup=False, highlight=False, style=style)
 
     def close(self) -> None:
         """Take the display away."""
-        self._progress.stop()
+        with suppress(OSError):
+            self._progress.stop()
 
 
 class Silent:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rackwright.converge.progress import Display
     from rackwright.converge.shard_run import Ending, Settings
     from rackwright.converge.shards import Phase, Shard
+    from rackwright.converge.stop_pipe import StopPipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ class _Run:
     on_result: OnResult
     stopping: str = ""
     """Why no further task is begun anywhere; empty while all goes on."""
-    active: dict[str, Shard] = field(default_factory=dict)
+    active: dict[str, StopPipe] = field(default_factory=dict)
+    """Shard → what stops it."""
     _signals: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -73,7 +75,8 @@ class _Run:
                 done.result()
 
     def _shard(self, phase: Phase, shard: Shard) -> None:
-        if not self._begins(shard):
+        stop = self._begun(shard)
+        if stop is None:
             self.tally.close(shard, self._report(phase, shard, None))
             return
         self.show.begin(shard)
@@ -84,19 +87,24 @@ class _Run:
         finally:
             with self._lock:
                 del self.active[shard.name]
+            stop.close()
         self._note_problem(shard, ending)
         report = self._report(phase, shard, ending)
         self.tally.close(shard, report)
         self.show.end(shard, report)
 
-    def _begins(self, shard: Shard) -> bool:
-        """Whether a shard may begin; from now on it is told when the run stops."""
+    def _begun(self, shard: Shard) -> StopPipe | None:
+        """What tells a shard that the run stops; None where it has, and the shard is not to begin."""
+        # Without the lock, for no signal may wait for it: the disk may hang, or be why the run stops.
+        stop = None if self.stopping else shard_run.lay_out(self.settings.place(shard))
+        if stop is None:
+            return None
         with self._lock:
-            if self.stopping:
-                return False
-            shard_run.lay_out(self.settings.place(shard))
-            self.active[shard.name] = shard
-            return True
+            if not self.stopping:
+                self.active[shard.name] = stop
+                return stop
+        stop.close()
+        return None
 
     def _take(self, shard: Shard, raw: Mapping[str, Any]) -> None:
         """One event of a shard's runner."""
@@ -117,11 +125,11 @@ class _Run:
             self.stop("the inventory was refused")
 
     def stop(self, why: str, *, now: bool = False) -> None:
-        """Begin no further task anywhere."""
+        """Begin no further task anywhere. Raises nothing, for a signal's handler calls it."""
         with self._lock:
             self.stopping = self.stopping or why
-            for shard in self.active.values():
-                shard_run.stop(self.settings.place(shard), now=now)
+            for stop in self.active.values():
+                stop.ask(now=now)
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
         """Ctrl-C, or SIGTERM: running tasks may end; at the second one they are interrupted."""
@@ -135,8 +143,9 @@ class _Run:
         return self._signals > 0
 
     def _note_problem(self, shard: Shard, ending: Ending) -> None:
-        """A runner that failed, and no host of it did: the playbook cannot even be read."""
-        if ending.status in (0, shard_run.STOPPED) or self.tally.failed(shard) or self.tally.problem:
+        """A runner that failed unstopped, and no host of it did: the playbook cannot even be read."""
+        well = ending.status in (0, shard_run.STOPPED)
+        if well or self.stopping or self.tally.failed(shard) or self.tally.problem:
             return
         said = ending.said or f"ansible-playbook ended with status {ending.status}"
         self.tally.problem = Reason(task="", message=said, hint=f"see {self.settings.place(shard)}/artifacts")

@@ -20,7 +20,7 @@ from ansible_runner import Runner, RunnerConfig  # type: ignore[import-untyped] 
 
 from rackwright import canonical
 from rackwright.converge import leash
-from rackwright.converge.lock import RUNNERS
+from rackwright.converge.stop_pipe import StopPipe
 
 if TYPE_CHECKING:
     from rackwright.converge.shards import Shard
@@ -31,6 +31,7 @@ _KILLED = -1
 KEPT_RUNS = 5
 """Artefacts of so many runs of a shard stay."""
 _PRIVATE = 0o700
+_STOP = "stop"
 _HANDED_ON = re.compile(r"HOME|USER|LOGNAME|TERM|TZ|TMPDIR|SSH_AUTH_SOCK|XDG_\w+")
 """Of the caller's environment; the agent may hold the keys of a bastion."""
 _CALLBACKS = Path(__file__).with_name("callback")
@@ -49,7 +50,8 @@ class Settings:
     """What all shards of a run have in common.
 
     Args:
-        folder: of this cluster's converges.
+        folder: of the report, the events and the shards of this and earlier runs.
+        runners: lock that each runner holds, and that whoever holds the cluster's next waits for.
         inventory: folder that `rackwright inventory` writes.
         playbook: what to run.
         tags: of its tasks; empty for all.
@@ -60,6 +62,7 @@ class Settings:
     """
 
     folder: Path
+    runners: Path
     inventory: Path
     playbook: Path
     tags: tuple[str, ...]
@@ -90,21 +93,11 @@ class Ending:
     seconds: float
 
 
-def lay_out(place: Path) -> None:
-    """Make a shard's private data folder, without what an earlier run was told."""
+def lay_out(place: Path) -> StopPipe:
+    """Make a shard's private data folder, and what stops its runner."""
     place.mkdir(parents=True, exist_ok=True)
     os.chmod(place, _PRIVATE)  # noqa: PTH101 (also of a folder that somebody made wider)
-    (place / "stop").unlink(missing_ok=True)
-
-
-def stop(place: Path, *, now: bool = False) -> None:
-    """Begin no further task of a shard.
-
-    Args:
-        place: its private data folder.
-        now: interrupt the tasks that run, too.
-    """
-    canonical.write_atomic(place / "stop", leash.NOW if now else "", mode=0o600)
+    return StopPipe(place / _STOP)
 
 
 def run(shard: Shard, settings: Settings, ident: str, on_event: OnEvent) -> Ending:
@@ -167,7 +160,7 @@ def _config(shard: Shard, settings: Settings, ident: str) -> RunnerConfig:
     program = str(Path(sys.executable).with_name("ansible-playbook"))
     config.command = [
         *(sys.executable, "-I"),
-        *("-m", leash.__name__, str(place / "stop"), str(settings.folder / RUNNERS)),
+        *("-m", leash.__name__, str(os.getpid()), str(place / _STOP), str(settings.runners)),
         *(program, *config.command[1:]),
     ]
     return config
@@ -197,7 +190,7 @@ def _environment(prepared: Mapping[str, str], settings: Settings, shard: Shard) 
         "ANSIBLE_STDOUT_CALLBACK": "awx_display",
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_NOCOLOR": "1",
-        "RACKWRIGHT_STOP_FILE": str(settings.place(shard) / "stop"),
+        "RACKWRIGHT_STOP_PIPE": str(settings.place(shard) / _STOP),
         "RACKWRIGHT_MAY_FAIL": str(settings.may_fail(shard)),
     }
 

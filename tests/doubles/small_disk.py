@@ -30,6 +30,10 @@ class SmallDisk:
             file.write(b"\0" * (room.f_bavail * room.f_bsize - but))
         assert os.statvfs(self.root).f_bavail * room.f_bsize <= but + _BLOCK
 
+    def forbid(self) -> None:
+        """Let nothing be written any more, as after an error of the drive."""
+        subprocess.run(["mount", "-o", "remount,ro", str(self.root)], check=True)
+
     def empty(self) -> None:
         """Give the room back."""
         (self.root / FILLER).unlink()

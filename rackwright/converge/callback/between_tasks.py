@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from ansible.plugins.callback import CallbackBase  # type: ignore[import-untyped]  # (ansible has no types)
 
+from rackwright.converge.stop_pipe import Listener
+
 if TYPE_CHECKING:
     from ansible.executor.task_result import CallbackTaskResult  # type: ignore[import-untyped]
     from ansible.inventory.host import Host  # type: ignore[import-untyped]
@@ -21,8 +23,8 @@ DOCUMENTATION = """
     type: aggregate
     short_description: stop between two tasks
     description:
-      - Before its next task the playbook ends as if interrupted, when the file named by
-        RACKWRIGHT_STOP_FILE is there, or when more hosts failed than RACKWRIGHT_MAY_FAIL.
+      - Before its next task the playbook ends as if interrupted, when the pipe named by
+        RACKWRIGHT_STOP_PIPE asks for it, or when more hosts failed than RACKWRIGHT_MAY_FAIL.
 """
 
 
@@ -35,7 +37,7 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # (ansible has no typ
 
     def __init__(self) -> None:
         super().__init__()
-        self._stop_file = Path(os.environ["RACKWRIGHT_STOP_FILE"])
+        self._stop = Listener(Path(os.environ["RACKWRIGHT_STOP_PIPE"]))
         self._may_fail = int(os.environ["RACKWRIGHT_MAY_FAIL"])
         self._lost: set[str] = set()
 
@@ -64,5 +66,5 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # (ansible has no typ
         self._go_on()
 
     def _go_on(self) -> None:
-        if len(self._lost) > self._may_fail or self._stop_file.exists():
+        if len(self._lost) > self._may_fail or self._stop.asked():
             raise KeyboardInterrupt
