@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from rackwright import paths
 from rackwright.inventory import store
 from rackwright.inventory.build import build, expected
-from rackwright.inventory.keys import Judged, judge, placed, renewed
+from rackwright.inventory.keys import judge, placed, renewed
 from rackwright.inventory.logs import ConsoleLogs
 from rackwright.inventory.zone import opened
 from rackwright.plan.model import AwsSitePlan, OnpremSitePlan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from rackwright.inventory.console import Reading
-    from rackwright.inventory.keys import Acceptance
+    from rackwright.inventory.keys import Acceptance, Judged
     from rackwright.inventory.model import Inventory
     from rackwright.inventory.zone import Zone
     from rackwright.plan.model import Plan
@@ -59,23 +59,31 @@ def collect(plan: Plan, spec_folder: Path, wait: Wait, acceptance: Acceptance | 
         acceptance: of changed keys; none are accepted otherwise.
 
     Raises:
-        EnvironmentUnfit: what was stored before cannot be read, or a zone cannot be asked.
+        EnvironmentUnfit: what was stored before cannot be read or is held, or a zone cannot be asked.
         UsageError: a key is accepted that has not changed.
         OSError: what is known cannot be written.
     """
     file = paths.observed_file(plan.cluster.name)
-    stored = store.load(file, plan.cluster.name)
+    ends = time.monotonic() + wait.seconds
+    while True:
+        stored = store.load(file, plan.cluster.name)
+        left = replace(wait, seconds=max(0.0, ends - time.monotonic()))
+        judged = _judged(plan, spec_folder, stored, left, acceptance)
+        if store.replaced(file, stored, judged.observed):  # else another has meanwhile: what it took stays
+            return build(plan, judged)
+
+
+def _judged(
+    plan: Plan, spec_folder: Path, stored: Observed, wait: Wait, acceptance: Acceptance | None
+) -> Judged:
+    """What is known once the consoles were read."""
     zones = _zones(plan)
     instances = {slot: one for zone in zones.values() for slot, one in zone.instances.items()}
     empty = {slot.name for site, slot in expected(plan) if site in zones} - instances.keys()
     observed = renewed(stored, instances, empty)
     logs: dict[str, Consoles] = {**console_logs(plan, spec_folder), **zones}
-    readings = _read_and_wait(plan, logs, observed, wait)
-    judged = judge(observed, readings, acceptance)
-    known = placed(judged.observed, instances)
-    if known != stored:
-        store.save(file, known)
-    return build(plan, Judged(known, judged.faults))
+    judged = judge(observed, _read_and_wait(plan, logs, observed, wait), acceptance)
+    return replace(judged, observed=placed(judged.observed, instances))
 
 
 def _zones(plan: Plan) -> dict[str, Zone]:

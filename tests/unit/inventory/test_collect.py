@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
+from datetime import date
 from typing import TYPE_CHECKING
 
+import pytest
+
+from rackwright import locks
+from rackwright.errors import EnvironmentUnfit
+from rackwright.inventory import store
+from rackwright.inventory.collect import Wait, collect
+from rackwright.inventory.keys import Acceptance
 from rackwright.inventory.model import Absence
 from tests.doubles.hall import host_key
 
@@ -119,6 +128,56 @@ def test_waiting_prefers_the_keys_of_a_boot_that_is_under_way(hall: Hall) -> Non
     hall.told = Then(lambda: hall.prints(FOUR))
     inventory = hall.inventory(wait_seconds=LONG)
     assert inventory.hosts[FOUR].host_keys == (host_key(FOUR),)
+
+
+def test_a_key_that_is_accepted_while_another_waits_stays_accepted(hall: Hall) -> None:
+    """Both write down what they know: who waited longer knows nothing of what was accepted meanwhile."""
+    hall.nodes = 4
+    hall.inventory()
+    hall.prints(ONE, seed="another")
+
+    def accept() -> None:
+        word = Acceptance(frozenset({ONE}), "new disk", date(2026, 11, 28))
+        assert ONE in collect(hall.plan(), hall.folder, Wait(0, print), word).hosts
+        hall.prints(FOUR)
+
+    hall.told = Then(accept)
+    inventory = hall.inventory(wait_seconds=LONG)
+    assert set(inventory.hosts) == {ONE, TWO, THREE, FOUR}, "nor is it told as changed"
+    known = store.load(hall.observed_file, "atlas").slots
+    assert [given_up.reason for given_up in known[ONE].replaced] == ["new disk"]
+    assert known[ONE].host_keys == (host_key("another"),)
+    assert FOUR in known
+
+
+def test_a_key_that_changes_and_is_accepted_while_another_waits_is_read_anew(hall: Hall) -> None:
+    hall.nodes = 4
+    hall.inventory()
+
+    def accept() -> None:
+        hall.prints(ONE, seed="another")
+        word = Acceptance(frozenset({ONE}), "new disk", date(2026, 11, 28))
+        collect(hall.plan(), hall.folder, Wait(0, print), word)
+
+    hall.told = Then(accept)
+    assert hall.inventory(wait_seconds=1).hosts[ONE].host_keys == (host_key("another"),)
+
+
+def test_who_cannot_write_down_what_is_known_is_told_who_keeps_it(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_HELD_FOR_S", 0.1)
+    hall.inventory()
+    lock = hall.observed_file.with_suffix(".lock")
+    with locks.alone(lock, EnvironmentUnfit):
+        assert ONE in hall.inventory().hosts, "who has nothing to write needs no lock"
+        hall.nodes = 4
+        hall.prints(FOUR)
+        with pytest.raises(EnvironmentUnfit) as caught:
+            hall.inventory()
+    assert (caught.value.code, caught.value.where) == ("OBS003", str(lock))
+    assert f"process {os.getpid()} of " in caught.value.got
+    assert FOUR in hall.inventory().hosts
 
 
 def test_waiting_ends_after_its_time(hall: Hall) -> None:
