@@ -21,6 +21,7 @@ the first of 2, 1, 3 (`worst`).
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     from rackwright.findings import Finding, Place
 
 GOOD, BAD, UNUSABLE, INCOMPLETE = 0, 1, 2, 3
+_EXPECTED = {
+    errno.ENOSPC: "room on its file system",
+    errno.EDQUOT: "room in the quota of this user",
+    errno.EROFS: "a file system that can be written to",
+    errno.EACCES: "permission for this user",
+    errno.EPERM: "permission for this user",
+    errno.EADDRINUSE: "an address and port that nobody else has",
+    errno.ECONNREFUSED: "somebody who listens there",
+}
+"""What the machine should have had instead of an error."""
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -106,6 +117,22 @@ class EnvironmentUnfit(UsageError):
     """The machine lacks what the command needs."""
 
     default_code = "ENV001"
+
+
+def refused(error: OSError, hint: str) -> EnvironmentUnfit:
+    """What the machine refused: no space, no permission, a file that went away.
+
+    Args:
+        error: its own word of it.
+        hint: how the command goes on once that is put right.
+    """
+    return EnvironmentUnfit(
+        "the machine refused a file or a connection",
+        where=str(error.filename or ""),
+        got=error.strerror or type(error).__name__,
+        expected=_EXPECTED.get(error.errno or 0, ""),
+        hint=hint,
+    )
 
 
 class NotProvisionable(UsageError):

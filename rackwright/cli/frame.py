@@ -211,23 +211,36 @@ def _with_console(function: Callable[..., int]) -> Callable[..., int]:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; raises nothing but KeyboardInterrupt twice."""
-    console = Console.before_parsing(arguments)
     try:
-        with signals.taken_by(signal.default_int_handler, [signal.SIGTERM, signal.SIGHUP]):
-            code = _invoke(arguments, console)
+        code = _told(arguments, Console.before_parsing(arguments))
     except BrokenPipeError:
         code = BROKEN_PIPE
-    except (KeyboardInterrupt, click.Abort):
-        code = console.error(Interrupted("interrupted: the same command goes on from here"))
-    except RackwrightError as error:
-        code = console.error(error)
-    except click.ClickException as error:
-        code = console.error(_usage_error(error))
-    except OSError as error:
-        code = console.unfit(error)
-    except Exception as error:  # noqa: BLE001 (the edge: a bug ends as one line, not as a traceback)
-        code = console.unexpected(error)
+    except OSError:  # of stderr: nothing but the exit code can tell of it
+        code = UNUSABLE
     return _flushed(code)
+
+
+def _told(arguments: Sequence[str], console: Console) -> int:
+    """Run it, and tell what it could not do.
+
+    Raises:
+        OSError: that could not be told.
+    """
+    try:
+        with signals.taken_by(signal.default_int_handler, [signal.SIGTERM, signal.SIGHUP]):
+            return _invoke(arguments, console)
+    except BrokenPipeError:
+        raise
+    except (KeyboardInterrupt, click.Abort):
+        return console.error(Interrupted("interrupted: the same command goes on from here"))
+    except RackwrightError as error:
+        return console.error(error)
+    except click.ClickException as error:
+        return console.error(_usage_error(error))
+    except OSError as error:
+        return console.unfit(error)
+    except Exception as error:  # noqa: BLE001 (the edge: a bug ends as one line, not as a traceback)
+        return console.unexpected(error)
 
 
 def _invoke(arguments: Sequence[str], console: Console) -> int:

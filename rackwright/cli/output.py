@@ -12,7 +12,6 @@ As JSON there is exactly one document on stdout, with its kind and version in ``
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import traceback
@@ -24,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rackwright.errors import EnvironmentUnfit, RackwrightError, SpecInvalid, SubjectFailed
+from rackwright.errors import EnvironmentUnfit, RackwrightError, SpecInvalid, SubjectFailed, refused
 from rackwright.visible import visible, with_styles
 
 if TYPE_CHECKING:
@@ -36,16 +35,6 @@ if TYPE_CHECKING:
     from rackwright.findings import Finding
 
 ERROR_SCHEMA = "rackwright/error/1"
-_EXPECTED = {
-    errno.ENOSPC: "room on its file system",
-    errno.EDQUOT: "room in the quota of this user",
-    errno.EROFS: "a file system that can be written to",
-    errno.EACCES: "permission for this user",
-    errno.EPERM: "permission for this user",
-    errno.EADDRINUSE: "an address and port that nobody else has",
-    errno.ECONNREFUSED: "somebody who listens there",
-}
-"""What the machine should have had instead of an error."""
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
@@ -100,26 +89,28 @@ class Console:
             _echo(text, err=True)
 
     def error(self, error: RackwrightError) -> int:
-        """Print what could not be done, and return its exit code."""
-        if self.format is Format.JSON and not self.answered:
-            _answer(_json_text(error_document(error)))
-        else:
+        """Print what could not be done, and return its exit code.
+
+        Raises:
+            OSError: stderr takes it no more, or nobody reads it.
+        """
+        if self.format is Format.TEXT or self.answered:
             _echo(error_text(error), err=True)
+            return error.exit_code
+        self.answered = True
+        try:
+            _answer(_json_text(error_document(error)))
+        except EnvironmentUnfit as unwritten:
+            _echo(error_text(error), err=True)
+            return self.error(unwritten)
         return error.exit_code
 
     def unfit(self, error: OSError) -> int:
         """Print what the machine refused: no space, no permission, a file that went away."""
         if self.verbose:
             _echo("".join(traceback.format_exception(error)), err=True)
-        return self.error(
-            EnvironmentUnfit(
-                "the machine refused a file or a connection",
-                where=str(error.filename or ""),
-                got=error.strerror or type(error).__name__,
-                expected=_EXPECTED.get(error.errno or 0, ""),
-                hint="put that right and run the same command again; it goes on from there",
-            )
-        )
+        hint = "put that right and run the same command again; it goes on from there"
+        return self.error(refused(error, hint))
 
     def unexpected(self, error: Exception) -> int:
         """Print a bug in one line; its traceback only with ``-v``."""

@@ -331,32 +331,6 @@ def test_ctrl_c_after_the_answer_changes_no_exit_code() -> None:
     assert "KeyboardInterrupt" not in done.stderr
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [str(SCRIPT), "schema"], stdout=write, stderr=subprocess.PIPE, text=True, check=False
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (141, "")
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_an_answer_that_cannot_be_written_is_an_error(form: str) -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [str(SCRIPT), "schema", "--format", form],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert "error ENV003: the answer could not be written" in done.stderr
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_no_colour_where_there_is_no_terminal_and_some_where_there_is() -> None:
     plain = subprocess.run([str(SCRIPT), "check", SPEC], capture_output=True, text=True, check=True).stdout
     assert "\x1b" not in plain
