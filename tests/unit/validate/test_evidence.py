@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tracemalloc
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +14,9 @@ from rackwright.validate.evidence import RUN, Evidence, check, load, parts_of, s
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.model import Artefact, Context, Ended, Run, Step, Tool
 from rackwright.validate.parsers.flow import BLOCK
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOTHING = Expectations(expectations=())
 
@@ -93,7 +96,7 @@ def test_a_write_that_fails_leaves_the_steps_before_it(
     def full(_: Path, target: Path) -> None:
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="No space"):
         evidence.add(step("matrix/n2"))
     monkeypatch.undo()
