@@ -15,7 +15,7 @@ from rackwright.cli import frame
 from rackwright.cli.cluster import open_cluster
 from rackwright.cli.verdict_text import answer
 from rackwright.converge.limit import chosen
-from rackwright.errors import EnvironmentUnfit, UsageError
+from rackwright.errors import EnvironmentUnfit, UsageError, refused
 from rackwright.inventory import files
 from rackwright.inventory.collect import Wait, collect
 from rackwright.validate import suite as suites
@@ -96,15 +96,20 @@ def command(  # noqa: PLR0913 (one argument per option)
     files.write(inventory, folder, paths.login_key(inventory.cluster))
     with stoppable(), connected(order.asked.controller, folder / "ssh_config") as controller:
         made = validate(order, controller, console.message)
-        judged = _judged(made.folder)
+        judged = judgement(made.folder)
     return answer(console, judged)
 
 
-def _judged(folder: Path) -> Judged:
+def judgement(folder: Path) -> Judged:
+    """Of a run of which all is measured, which is said where it cannot be judged."""
     try:
         return judge_folder(folder)
     except KeyboardInterrupt:
         raise unjudged(folder) from None
+    except OSError as error:
+        raise refused(
+            error, f"put that right; all is measured, and `rackwright judge {folder}` judges it"
+        ) from error
 
 
 def _refuse_two_folders(out: Path | None, resume: Path | None) -> None:

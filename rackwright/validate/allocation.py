@@ -3,7 +3,7 @@
 A job that does not start in time is cancelled; nodes that have gone away, were taken meanwhile, or were
 drained again after they had been resumed for it, are named, and the rest is tried again. Whatever
 happens, the job is cancelled at the end: by its name, so that one whose number was never learnt is
-found too, and by its time limit, should the connection go.
+found too, and by its time limit, should Slurm or the connection be gone, which is then told.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from rackwright.hostlists import folded
@@ -22,7 +23,7 @@ from rackwright.validate.interruption import held_back
 from rackwright.validate.ssh import ControllerLost
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
     from rackwright.validate.ssh import Answer, Controller
@@ -77,23 +78,58 @@ def minutes(longest_s: float, most_hours: float | None) -> int:
     return wanted if most_hours is None else max(1, min(wanted, int(most_hours * _MINUTES_AN_HOUR)))
 
 
+class NotCancelled(KeyboardInterrupt):
+    """Stopped, and the job could not be cancelled: it may still run, or come.
+
+    Args:
+        controller: that was asked to cancel it.
+        name: of the job.
+        number: of the job, where it is known.
+    """
+
+    def __init__(self, controller: str, name: str, number: int | None) -> None:
+        self.job = f"the job {name}" if number is None else f"job {number}"
+        self.remedy = f"`scancel --me --name={quote(name)}` on {controller} cancels it"
+        super().__init__(f"{self.job} could not be cancelled, and may still run: {self.remedy}")
+
+
 @contextmanager
-def allocated(controller: Controller, wish: Wish, names: Sequence[str]) -> Iterator[Allocation]:
+def allocated(
+    controller: Controller, wish: Wish, names: Sequence[str], tell: Callable[[str], None]
+) -> Iterator[Allocation]:
     """A job on as many of these nodes as can be had; it is cancelled at the end, come what may.
 
     Raises:
         EnvironmentUnfit: Slurm does not answer.
+        NotCancelled: a stop came, and the job could not be cancelled; without a stop that is only told.
+    """
+    number: int | None = None
+    cancelled = False
+    try:
+        try:
+            allocation = _allocate(controller, wish, names)
+            number = allocation.job
+            yield allocation
+        finally:
+            with held_back():
+                cancelled = release(controller, wish.name)
+    except KeyboardInterrupt:
+        if cancelled:
+            raise
+        raise NotCancelled(controller.name, wish.name, number) from None
+    if not cancelled:
+        tell(str(NotCancelled(controller.name, wish.name, number)))
+
+
+def release(controller: Controller, name: str) -> bool:
+    """Cancel all jobs of that name; whether none is left. A controller that is gone cannot be asked.
+
+    scancel ends well where there is no such job, and badly where slurmctld does not answer (24.11).
     """
     try:
-        yield _allocate(controller, wish, names)
-    finally:
-        release(controller, wish.name)
-
-
-def release(controller: Controller, name: str) -> None:
-    """Cancel all jobs of that name; a controller that is gone cannot be asked, its time limit remains."""
-    with suppress(ControllerLost):
-        controller.ask(("scancel", "--me", f"--name={name}"), _CANCEL_WITHIN_S)
+        return controller.ask(("scancel", "--me", f"--name={name}"), _CANCEL_WITHIN_S).status == 0
+    except ControllerLost:
+        return False
 
 
 def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Allocation:

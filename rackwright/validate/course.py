@@ -54,12 +54,12 @@ class Job:
     Args:
         number: of the job.
         nodes: it has.
-        cancel: end it, and with it whatever waits for a step.
+        cancel: end it, and with it whatever waits for a step; whether that could be done.
     """
 
     number: int
     nodes: tuple[str, ...]
-    cancel: Callable[[], None]
+    cancel: Callable[[], bool]
 
 
 @dataclass
@@ -159,7 +159,8 @@ class Course:
                 # What is waiting for a step ends with the job, and only then can this block be left.
                 pool.shutdown(wait=False, cancel_futures=True)
                 self.stopped.set()
-                self.job.cancel()
+                if not self.job.cancel():
+                    self.controller.give_up()
                 raise
         return [made[number] for number in range(len(named))]
 

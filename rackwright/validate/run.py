@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from rackwright import canonical
 from rackwright.catalogue.model import Check
-from rackwright.errors import EnvironmentUnfit, Interrupted
+from rackwright.errors import EnvironmentUnfit, Interrupted, refused
 from rackwright.plan.model import AwsSitePlan
 from rackwright.validate import slurm
-from rackwright.validate.allocation import Wish, allocated, minutes, release
+from rackwright.validate.allocation import NotCancelled, Wish, allocated, minutes, release
 from rackwright.validate.course import Course, Job
 from rackwright.validate.evidence import Evidence
 from rackwright.validate.model import Artefact, Rail, Run
@@ -142,12 +142,19 @@ def _telling_the_way_on(evidence: Evidence) -> Iterator[None]:
     """Say how a run goes on that is cut off within it."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise _stopped(evidence) from None
-    except EnvironmentUnfit as error:
-        way_on = f"the same command with `--resume {evidence.folder}` goes on from there"
-        error.hint = f"{error.hint}; then {way_on}" if error.hint else way_on
+    except KeyboardInterrupt as stop:
+        raise _stopped(evidence, stop) from None
+    except BrokenPipeError:  # of who was told: nobody reads on
         raise
+    except OSError as error:
+        raise refused(error, f"put that right; then {_way_on(evidence)}") from error
+    except EnvironmentUnfit as error:
+        error.hint = f"{error.hint}; then {_way_on(evidence)}" if error.hint else _way_on(evidence)
+        raise
+
+
+def _way_on(evidence: Evidence) -> str:
+    return f"the same command with `--resume {evidence.folder}` goes on from there"
 
 
 def _tell_of_cut_off(order: Order, wanted: Run, tell: Callable[[str], None]) -> None:
@@ -207,9 +214,9 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
     )
     if evidence.run.resumed:
         release(controller, wish.name)  # who was killed could not, not even after the last step
-        if course(Job(0, tuple(names), lambda: None)).is_made():
+        if course(Job(0, tuple(names), lambda: True)).is_made():
             return
-    with allocated(controller, wish, names) as allocation:
+    with allocated(controller, wish, names, tell) as allocation:
         _note(order, evidence, allocation, tell)
         if allocation.job is not None:
             job = Job(allocation.job, allocation.nodes, lambda: release(controller, wish.name))
@@ -231,16 +238,19 @@ def unjudged(folder: Path) -> Interrupted:
     )
 
 
-def _stopped(evidence: Evidence) -> Interrupted:
+def _stopped(evidence: Evidence, stop: KeyboardInterrupt) -> Interrupted:
     if evidence.run.finished:
         evidence.write()  # it may have been stopped in the midst of that
         return unjudged(evidence.folder)
+    job, way_on = "the job is cancelled", _way_on(evidence)
+    if isinstance(stop, NotCancelled):
+        job = f"{stop.job} could not be cancelled and may still run"
+        way_on = f"once Slurm answers, {stop.remedy}; {way_on}, and cancels it first"
     return Interrupted(
-        "stopped: the job is cancelled, and what was measured until then is kept",
+        f"stopped: {job}, and what was measured until then is kept",
         where=str(evidence.folder),
         got=f"{len(evidence.run.steps)} steps that have ended",
-        hint=f"the same command with `--resume {evidence.folder}` goes on from there; "
-        f"`rackwright judge {evidence.folder}` tells of what there is",
+        hint=f"{way_on}; `rackwright judge {evidence.folder}` tells of what there is",
     )
 
 

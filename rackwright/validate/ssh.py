@@ -70,8 +70,12 @@ class Controller(Protocol):
         """Run a command with its output into files, and give its exit status.
 
         Raises:
-            ControllerLost: it could not be reached.
+            ControllerLost: it could not be reached, or was given up.
         """
+        ...
+
+    def give_up(self) -> None:
+        """Wait for no command of `run` any more, and begin none; questions may still be asked."""
         ...
 
 
@@ -117,6 +121,35 @@ class _Seats:
                 del self.making[connection]
 
 
+@dataclass
+class _Steps:
+    """The ssh of each step that runs; once they are given up, none begins."""
+
+    running: set[subprocess.Popen[bytes]] = field(default_factory=set)
+    given_up: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def status_of(self, begin: Callable[[], subprocess.Popen[bytes]]) -> int | None:
+        """Begin a step and wait for its exit status; None where none may begin."""
+        with self.lock:
+            if self.given_up:
+                return None
+            step = begin()
+            self.running.add(step)
+        try:
+            return step.wait()
+        finally:
+            with self.lock:
+                self.running.remove(step)
+
+    def give_up(self) -> None:
+        """Kill them: what they run there goes on, and is waited for no more."""
+        with self.lock:
+            self.given_up = True
+            for step in self.running:
+                step.kill()
+
+
 @dataclass(frozen=True, slots=True)
 class SshController:
     """The controller over ssh.
@@ -131,6 +164,7 @@ class SshController:
     ssh_config: Path
     sockets: Path
     _seats: _Seats = field(default_factory=_Seats)
+    _steps: _Steps = field(default_factory=_Steps)
 
     def ask(self, words: Sequence[str], within_s: float = ANSWER_WITHIN_S) -> Answer:
         """As `Controller`."""
@@ -157,17 +191,17 @@ class SshController:
     def run(self, words: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> int:
         """As `Controller`."""
         with self._connection() as connection:
-            done = subprocess.run(
-                self._command(words, connection),
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                check=False,
-                start_new_session=True,
-            )
-        if lost := _why_lost(done.returncode):
+            command = self._command(words, connection)
+            status = self._steps.status_of(lambda: _begun(command, stdout, stderr))
+        if status is None:
+            raise self._lost("it was given up")
+        if lost := _why_lost(status):
             raise self._lost(f"{lost} while a step ran")
-        return done.returncode
+        return status
+
+    def give_up(self) -> None:
+        """As `Controller`."""
+        self._steps.give_up()
 
     @contextmanager
     def _connection(self) -> Iterator[int]:
@@ -214,6 +248,12 @@ class SshController:
             subprocess.run(
                 words, stdin=subprocess.DEVNULL, capture_output=True, check=False, start_new_session=True
             )
+
+
+def _begun(command: Sequence[str], stdout: IO[bytes], stderr: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True
+    )
 
 
 def _why_lost(status: int) -> str:

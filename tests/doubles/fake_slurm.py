@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from threading import Event
 from typing import IO, TYPE_CHECKING
 
 from ClusterShell.NodeSet import NodeSet  # type: ignore[import-untyped]  # (it has no types)
@@ -33,6 +34,8 @@ class FakeSlurm:
         others: node → (job, user) that has it.
         starts: whether a job that is asked for starts.
         before_start: called when one is asked for.
+        before_cancel: called when one is cancelled; what it raises is what comes of it.
+        cancels: whether slurmctld is there to cancel one.
         step: outcome of a step, by its name and nodes.
     """
 
@@ -41,6 +44,8 @@ class FakeSlurm:
     others: dict[str, tuple[int, str]] = field(default_factory=dict)
     starts: bool = True
     before_start: Callable[[], None] = lambda: None
+    before_cancel: Callable[[], None] = lambda: None
+    cancels: bool = True
     step: Callable[[str, Sequence[str]], Outcome] = _fine
     asked: list[tuple[str, ...]] = field(default_factory=list)
     ran: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
@@ -49,6 +54,8 @@ class FakeSlurm:
     """Name of our job, as long as it is there."""
     over: bool = False
     """Whether our job was cancelled: nothing runs in it any more."""
+    given_up: Event = field(default_factory=Event)
+    """Whether steps are waited for no more; one that hangs may wait for it."""
 
     name = "head-001"
 
@@ -70,6 +77,9 @@ class FakeSlurm:
         stdout.write(out.encode())
         stderr.write(err.encode())
         return status
+
+    def give_up(self) -> None:
+        self.given_up.set()
 
     def commands(self, program: str) -> list[tuple[str, ...]]:
         """All that was asked of a program."""
@@ -111,6 +121,9 @@ class FakeSlurm:
         return 0, "", "salloc: Granted job allocation 7\nsalloc: Nodes are ready for job\n"
 
     def _scancel(self, words: list[str]) -> Outcome:
+        self.before_cancel()
+        if not self.cancels:
+            return 1, "", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
         if _option(words, "--name") == self.job:
             self.job, self.over = "", True
         return 0, "", ""

@@ -19,6 +19,7 @@ from rackwright.cli.frame import run
 from rackwright.converge import record
 from rackwright.converge.events import Outcome, TaskEvent
 from rackwright.converge.model import ConvergeReport, totals
+from rackwright.errors import EnvironmentUnfit
 from rackwright.inventory import store
 from rackwright.inventory.model import SCHEMA, Inventory
 from rackwright.lab.aws.journal import Journal
@@ -164,8 +165,11 @@ def test_evidence_keeps_every_step_that_had_ended_and_goes_on(disk: SmallDisk, t
 
     slurm.step = wordy
     disk.fill(but=200 * 1024)
-    with pytest.raises(OSError, match=FULL):
+    with pytest.raises(EnvironmentUnfit) as caught:
         validate(order, slurm, lambda _: None)
+    assert (caught.value.got, caught.value.expected) == (FULL, "room on its file system")
+    assert caught.value.where.startswith(str(disk.root / "run"))
+    assert f"`--resume {disk.root / 'run'}`" in caught.value.hint, "without it another run begins"
     there = load(disk.root / "run")
     assert 3 < len(there.steps) < 30
     assert there.finished is None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright import paths
+from rackwright.cli import validate
 from rackwright.cli.frame import run
+from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +72,19 @@ def test_a_folder_in_which_a_run_had_not_begun_yet_is_told_with_what_begins_it(
     error = refused(capsys, str(clusters / "lab.yaml"), "--resume", str(tmp_path / "run"))
     assert (error["code"], error["got"]) == ("RUN001", "no run.json")
     assert f"--out {tmp_path / 'run'}" in error["hint"]
+
+
+def test_a_full_disk_while_it_is_judged_does_not_send_anybody_to_validate_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder / "verdict.json"))
+
+    monkeypatch.setattr(validate, "judge_folder", full)
+    with pytest.raises(EnvironmentUnfit) as caught:
+        validate.judgement(tmp_path)
+    assert caught.value.where == str(tmp_path / "verdict.json")
+    assert f"`rackwright judge {tmp_path}`" in caught.value.hint
 
 
 def test_a_run_has_one_folder(clusters: Path, capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,7 +61,7 @@ def evidence(tmp_path: Path, whom: Asked) -> Evidence:
 def make_course(whom: Asked, evidence: Evidence, make_suite: Callable[..., Suite]) -> Callable[..., Course]:
     def make(slurm: FakeSlurm, *checks: dict[str, object]) -> Course:
         suite = make_suite(*checks)
-        job = Job(7, NAMES, lambda: None)
+        job = Job(7, NAMES, lambda: True)
         return Course(whom, suite.checks, suite, slurm, job, evidence, lambda _: None)
 
     return make
@@ -288,11 +289,40 @@ def test_an_interruption_cancels_the_job_and_keeps_what_was_made(
         return 0, "", ""
 
     course = make_course(world(step), MATRIX)
-    course.job = Job(7, NAMES, lambda: cancelled.append(True))
+    course.job = Job(7, NAMES, lambda: not cancelled.append(True))  # type: ignore[func-returns-value]  # (None)
     with pytest.raises(KeyboardInterrupt):
         course.run()
     assert cancelled == [True]
     assert [step.name for step in load(course.evidence.folder).steps] == ["matrix/node-001"]
+
+
+@pytest.mark.parametrize("could_be_cancelled", [True, False])
+def test_steps_that_hang_are_given_up_where_the_job_cannot_be_cancelled(
+    make_course: Callable[..., Course], *, could_be_cancelled: bool
+) -> None:
+    """slurmctld is dead: a step is waited for as long as its limit lets it, 900 s of a collective."""
+    slurm = world()
+
+    def cancel() -> bool:
+        if could_be_cancelled:
+            ends.set()
+        return could_be_cancelled
+
+    def step(_: str, nodes: Sequence[str]) -> Outcome:
+        if nodes == ("node-002",):
+            raise KeyboardInterrupt
+        assert (ends if could_be_cancelled else slurm.given_up).wait(60), "it was waited for"
+        return 1, "", ""
+
+    ends = Event()
+    slurm.step = step
+    course = make_course(slurm, {**LINKS})
+    course.job = Job(7, NAMES, cancel)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        course.run()
+    assert time.monotonic() - began < 30
+    assert slurm.given_up.is_set() is not could_be_cancelled
 
 
 COUNTERS = {"check": "counters", "folder": "/kept", "at_once": 8}

@@ -9,6 +9,7 @@ import pytest
 
 from rackwright import paths
 from rackwright.cli.cluster import open_cluster
+from rackwright.errors import Interrupted
 from rackwright.inventory.model import SCHEMA, Inventory
 from rackwright.validate import suite as suites
 from rackwright.validate.asked import asked
@@ -100,6 +101,34 @@ def test_a_link_to_a_site_of_which_nobody_is_there_is_told(order: Order) -> None
     (step,) = [step for step in run.steps if step.check == "link"]
     assert (step.ended, step.reason) == (Ended.NOT_RUN, "no node of cloud is there to answer")
     assert set(run.missing) == set(CLOUD)
+
+
+def _stopped_in_a_step(_name: str, _nodes: Sequence[str]) -> Outcome:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("cancels", "said", "first"),
+    [
+        (True, "the job is cancelled", "the same command with"),
+        (
+            False,
+            "job 7 could not be cancelled and may still run",
+            "once Slurm answers, `scancel --me --name=",
+        ),
+    ],
+)
+def test_who_is_stopped_is_told_what_became_of_the_job(
+    order: Order, *, cancels: bool, said: str, first: str
+) -> None:
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)), cancels=cancels)
+    slurm.step = _stopped_in_a_step
+    with pytest.raises(Interrupted) as caught:
+        validate(order, slurm, lambda _: None)
+    assert caught.value.message == f"stopped: {said}, and what was measured until then is kept"
+    assert caught.value.hint.startswith(first)
+    assert f"`--resume {order.folder}`" in caught.value.hint
+    assert ("cancels it first" in caught.value.hint) is not cancels
 
 
 def test_a_run_keeps_which_machines_it_is_of_and_what_it_was_told_of_them(order: Order) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -141,6 +142,23 @@ def test_a_controller_that_is_silent_is_not_waited_for_for_ever(controller: SshC
     with pytest.raises(ControllerLost) as caught:
         controller.ask(["sleep", "20"], within_s=0.2)
     assert "no answer to `sleep` within 0.2 s" in caught.value.got
+
+
+def test_steps_that_were_given_up_end_at_once_and_questions_may_still_be_asked(
+    controller: SshController, tmp_path: Path
+) -> None:
+    began = time.monotonic()
+    with (tmp_path / "out").open("wb") as sink, ThreadPoolExecutor(1) as pool:
+        step = pool.submit(controller.run, ["sh", "-c", f"touch {tmp_path}/runs; sleep 60"], sink, sink)
+        while not (tmp_path / "runs").exists():
+            time.sleep(0.01)
+        controller.give_up()
+        assert isinstance(step.exception(), ControllerLost)
+        with pytest.raises(ControllerLost) as caught:
+            controller.run(["true"], sink, sink)
+    assert time.monotonic() - began < 30
+    assert caught.value.got == "it was given up"
+    assert controller.ask(["true"]).status == 0
 
 
 def test_its_sockets_are_gone_afterwards(controller: SshController) -> None:
