@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from rackwright.canonical import write_atomic
+from rackwright.lab import kept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +51,8 @@ def authority(folder: Path, cluster: str) -> Authority:
     path = folder / CERTIFICATE
     if not path.exists():
         write_atomic(path, _self_signed(key, cluster).public_bytes(Encoding.PEM))
-    return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()))
+    with kept.read_from(path):
+        return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()))
 
 
 def certify(folder: Path, address: str, signer: Authority) -> None:
@@ -66,11 +68,12 @@ def _key(path: Path) -> ec.EllipticCurvePrivateKey:
         new = ec.generate_private_key(ec.SECP256R1())
         pem = new.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         write_atomic(path, pem, mode=0o600)
-    key = load_pem_private_key(path.read_bytes(), password=None)
-    if not isinstance(key, ec.EllipticCurvePrivateKey):
-        msg = f"{path} holds no elliptic-curve key"
-        raise TypeError(msg)
-    return key
+    with kept.read_from(path):
+        key = load_pem_private_key(path.read_bytes(), password=None)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            msg = "no elliptic-curve key"
+            raise TypeError(msg)
+        return key
 
 
 def _builder(subject: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from rackwright.canonical import write_atomic
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab import teardown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,10 +25,10 @@ def note(places: Places, path: Path) -> None:
         return
     missing = [folder for folder in reversed(path.parents) if not folder.exists()]
     new = [str(entry) for entry in (*missing, path) if not entry.exists()]
-    noted = places.outside.read_text().splitlines() if places.outside.exists() else []
+    noted = teardown.noted_outside(places)
     lines = [*noted, *(entry for entry in new if entry not in noted)]
     if lines != noted:
-        write_atomic(places.outside, "".join(f"{line}\n" for line in lines))
+        write_atomic(places.outside, os.fsencode("".join(f"{line}\n" for line in lines)))
 
 
 def publish(places: Places, path: Path, content: str) -> None:
@@ -38,7 +40,7 @@ def publish(places: Places, path: Path, content: str) -> None:
     if not path.exists():
         note(places, path)
         write_atomic(path, content)
-    elif path.read_text() != content:
+    elif path.read_bytes() != content.encode():
         raise EnvironmentUnfit(
             "a file that the lab would make is already there",
             code="LAB013",

@@ -55,7 +55,7 @@ def here() -> list[str]:
 def _spec_of(lab: Places) -> Path | None:
     try:
         return Path(str(json.loads(lab.world.read_text())["spec"]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -1,10 +1,12 @@
 """What a crash or a reboot left of a lab: found and cleared before the lab goes on.
 
-What lives and belongs to the world stays: hosts that outlived labd, with their disks.
+What lives and belongs to the world stays: hosts that outlived labd, with their disks; and all that a
+living labd is at, for whoever asked it waits for that.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from rackwright.lab import cgroups, parts, processes, teardown
@@ -18,7 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rackwright.lab.model import World
+    from rackwright.lab.parts import Part
     from rackwright.lab.processes import Process
+
+_NAMED_WITHIN_S = 5.0
+"""From the start of a Python program to its pid file, on a busy machine too."""
+_POLL_S = 0.1
 
 
 def clear(world: World) -> Iterator[str]:
@@ -48,15 +55,33 @@ def _pid_files(world: World) -> dict[Path, Process | None]:
 
 def _processes(world: World) -> Iterator[str]:
     """Those that no pid file names: nothing would find them again."""
-    known = set(_pid_files(world).values())
-    for part in parts.own_processes(world.places):
-        if part.module and part.process not in known and part.process and part.process.kill():
+    for part in _nobodys(world):
+        if part.process and part.process.kill():
             yield str(part)
     for name in _machines(world):
         group = f"{world.places.cgroup}/{name}"
         if processes.read_pid_file(world.places.host_pid(name)) is None and cgroups.members(group):
             cgroups.empty(group, seconds=20)
             yield f"processes of {name}"
+
+
+def _nobodys(world: World) -> list[Part]:
+    """Those that are so for a while: one that was just started has yet to write its pid file."""
+    end = time.monotonic() + _NAMED_WITHIN_S
+    while (left := list(_unnamed(world))) and time.monotonic() < end:
+        time.sleep(_POLL_S)
+    return left
+
+
+def _unnamed(world: World) -> Iterator[Part]:
+    """Without the children of a living labd: hosts that it switches on, disks that it has on its bench."""
+    found = [part for part in parts.own_processes(world.places) if part.module and part.process]
+    files = _pid_files(world)  # after: what has written its own meanwhile is named
+    known, daemon = set(files.values()), files[world.places.labd_pid]
+    for part in found:
+        of_daemon = daemon and part.process and processes.parent(part.process.pid) == daemon.pid
+        if part.process not in known and not of_daemon:
+            yield part
 
 
 def _mounts_and_loops(world: World) -> Iterator[str]:
@@ -86,13 +111,16 @@ def _namespaces(world: World) -> Iterator[str]:
 
 
 def _files(world: World) -> Iterator[str]:
-    """Pid files of the dead, and the socket of a dead labd; unfinished disks, and those of no host."""
+    """Pid files of the dead; of a dead labd its socket, unfinished disks, and those of no host."""
     places, alive = world.places, _pid_files(world)
     files = [file for file in places.run.glob("*.pid") if alive.get(file) is None]
     if alive[places.labd_pid] is None:
+        disks = {places.disk(name) for name in _machines(world)}
+        files += [file for file in places.disk("any").parent.glob("*") if file not in disks]
         files.append(places.socket)
-    disks = {places.disk(name) for name in _machines(world)}
-    files += [file for file in places.disk("any").parent.glob("*") if file not in disks]
+    else:  # it may be about to write one of a host's
+        hosts = {places.host_pid(name) for name in _machines(world)}
+        files = [file for file in files if file not in hosts]
     for file in files:
         if file.exists():
             file.unlink()

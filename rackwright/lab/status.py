@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright.errors import EnvironmentUnfit
+from rackwright.lab import kept
 from rackwright.lab.aws import run as emulated
 from rackwright.lab.cloud.instances import Instances
 from rackwright.lab.faults.planted import Faults
@@ -63,7 +63,7 @@ def status(places: Places) -> Status | None:
     """State of a lab now; None where there is none.
 
     Raises:
-        EnvironmentUnfit: it was made by another version of rackwright.
+        EnvironmentUnfit: it is damaged, or was made by another version of rackwright.
     """
     if not places.world.exists():
         return None
@@ -102,12 +102,5 @@ def read_world(places: Places) -> World:
     Raises:
         EnvironmentUnfit: not readable by this version.
     """
-    try:
+    with kept.read_from(places.world):
         return World.model_validate_json(places.world.read_text())
-    except ValueError:
-        raise EnvironmentUnfit(
-            "a lab was made by another version of rackwright",
-            code="LAB016",
-            where=str(places.world),
-            hint=f"`rackwright lab down {places.cluster}` takes it away",
-        ) from None

@@ -150,14 +150,21 @@ def _remove_state(places: Places) -> None:
 
 def _remove_outside(places: Places) -> None:
     """Files and folders that `lab up` made elsewhere, where the spec wants them."""
-    with suppress(FileNotFoundError):
-        for line in reversed(places.outside.read_text().splitlines()):
-            path = Path(line)
-            if path.is_dir():
-                with suppress(OSError):  # somebody else's files are in it
-                    path.rmdir()
-            else:
-                path.unlink(missing_ok=True)
+    for path in map(Path, reversed(noted_outside(places))):
+        if path.is_dir():
+            with suppress(OSError):  # somebody else's files are in it
+                path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+
+def noted_outside(places: Places) -> list[str]:
+    """Their paths, as bytes that are no UTF-8 have them too; a line that is no path was damaged."""
+    try:
+        lines = os.fsdecode(places.outside.read_bytes()).split("\n")
+    except FileNotFoundError:
+        return []
+    return [line for line in lines if line.startswith("/") and "\0" not in line]
 
 
 def _remove(path: Path) -> None:

@@ -7,11 +7,10 @@ verifies, a run after a crash repairs.
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from rackwright import paths
 from rackwright.canonical import dumps, write_atomic
@@ -33,7 +32,8 @@ from rackwright.lab.aws.types import instance_types
 from rackwright.lab.faults import planted
 from rackwright.lab.model import World
 from rackwright.lab.places import Places
-from rackwright.lab.protocol import LabdSilent, Request, Verb, ask
+from rackwright.lab.protocol import TIMEOUT_S, Answer, LabdSilent, Request, Verb, ask
+from rackwright.lab.status import read_world
 from rackwright.lab.world import world_of
 from rackwright.spec.references import locate
 
@@ -50,6 +50,7 @@ _ONE_AT_A_TIME = "rackwright lab up"
 _OTHERS_WITHIN_S = 300.0
 _READY_WITHIN_S = 60.0
 _BUILT_WITHIN_S = 300.0
+_POLL_S = 0.1
 _LOG_BYTES = 500
 
 
@@ -146,7 +147,7 @@ def _claim(world: World) -> bool:
     if not path.exists():
         write_atomic(path, dumps(world))
         return False
-    stored = _stored(path)
+    stored = read_world(world.places)
     if stored == world:
         return True
     raise EnvironmentUnfit(
@@ -159,17 +160,10 @@ def _claim(world: World) -> bool:
     )
 
 
-def _stored(path: Path) -> World | None:
-    try:
-        return World.model_validate_json(path.read_text())
-    except ValidationError:
-        return None
-
-
-def _differences(stored: World | None, world: World) -> Iterator[str]:
-    """Names of what differs; all where what is stored was written by another version."""
+def _differences(stored: World, world: World) -> Iterator[str]:
+    """Names of what differs."""
     for name in World.model_fields:
-        if stored is None or getattr(stored, name) != getattr(world, name):
+        if getattr(stored, name) != getattr(world, name):
             yield name
 
 
@@ -182,8 +176,7 @@ def _make(wanted: Wanted) -> Iterator[str]:
     for path in (supervisor.NSPAWN_STATE, *(Path(host.console) for host in world.hosts)):
         files.note(places, path)
     yield from _daemon(places)
-    built = ask(places.socket, Request(Verb.BUILD), _BUILT_WITHIN_S).text
-    yield from built.splitlines()
+    yield from _asked(places, Verb.BUILD, _BUILT_WITHIN_S).text.splitlines()
     yield from bmcs.start(world, signer.pem, planted.broken_bmcs(places.faults))
     yield from emulated.start(world, wanted.plan, wanted.types)
 
@@ -221,10 +214,19 @@ def _daemon(places: Places) -> Iterator[str]:
     if processes.read_pid_file(places.labd_pid) is None:
         _start_daemon(places)
         yield "labd"
-    try:
-        ask(places.socket, Request(Verb.LIST))
-    except LabdSilent as silent:
-        raise _no_daemon(places, str(silent)) from None
+    _asked(places, Verb.LIST, TIMEOUT_S, tried_for_s=_READY_WITHIN_S)
+
+
+def _asked(places: Places, verb: Verb, within_s: float, *, tried_for_s: float = 0.0) -> Answer:
+    """One that another `up` had begun to start, and was killed, has its pid file before it listens."""
+    end = time.monotonic() + tried_for_s
+    while True:
+        try:
+            return ask(places.socket, Request(verb), within_s)
+        except LabdSilent as silent:
+            if time.monotonic() >= end or processes.read_pid_file(places.labd_pid) is None:
+                raise _no_daemon(places, f"no answer to `{verb}`: {silent}") from None
+        time.sleep(_POLL_S)
 
 
 def _start_daemon(places: Places) -> None:
@@ -237,7 +239,7 @@ def _start_daemon(places: Places) -> None:
 
 def _no_daemon(places: Places, got: str) -> EnvironmentUnfit:
     return EnvironmentUnfit(
-        "the lab's daemon does not run",
+        "the lab's daemon does not run, or does not answer",
         code="LAB015",
         where=str(places.socket),
         got=got,

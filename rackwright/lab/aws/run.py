@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.canonical import write_atomic
 from rackwright.errors import EnvironmentUnfit
-from rackwright.lab import processes
+from rackwright.lab import kept, processes
 from rackwright.lab.aws.config import GREETING, MODULE, Config
 from rackwright.lab.aws.plugin import install
 
@@ -57,7 +57,7 @@ def start(world: World, plan: Plan, types: Mapping[str, InstanceType]) -> Iterat
 def configure(world: World, plan: Plan, types: Mapping[str, InstanceType]) -> Config:
     """Write what it is; port and credentials stay what they were."""
     path = world.places.emulator_config
-    before = Config.read(path) if path.exists() else None
+    before = _read(path) if path.exists() else None
     zones = [plan.sites[site.site] for site in world.cloud]
     regions = [zone.region for zone in zones if zone.kind == "aws"]
     images = {
@@ -79,6 +79,11 @@ def configure(world: World, plan: Plan, types: Mapping[str, InstanceType]) -> Co
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_atomic(path, config.dumps(), mode=0o600)
     return config
+
+
+def _read(path: Path) -> Config:
+    with kept.read_from(path):
+        return Config.read(path)
 
 
 def _write_credentials(places: Places, config: Config) -> None:
@@ -160,7 +165,7 @@ def environment(places: Places) -> dict[str, str]:
     """What programs need to talk to it and to nobody else; nothing where the lab has none."""
     if not alive(places):
         return {}
-    config = Config.read(places.emulator_config)
+    config = _read(places.emulator_config)
     return {
         "AWS_ENDPOINT_URL": config.urls[0],
         "AWS_ACCESS_KEY_ID": config.access_key,

@@ -10,6 +10,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from rackwright.canonical import dumps, write_atomic
+from rackwright.lab import kept
 from rackwright.lab.cloud.wire import INSTANCE
 from rackwright.lab.model import CloudHost
 
@@ -37,7 +38,7 @@ def read_all(places: Places) -> tuple[CloudHost, ...]:
     """Every instance that is there, by id.
 
     Raises:
-        ValueError: a record was written by another version.
+        EnvironmentUnfit: a record is damaged, or was written by another version.
     """
     found = (read(places, path.parent.name) for path in sorted(places.cloud.glob(f"*/{_RECORD}")))
     return tuple(host for host in found if host is not None)
@@ -47,12 +48,14 @@ def read(places: Places, instance: str) -> CloudHost | None:
     """An instance; None where there is no such one.
 
     Raises:
-        ValueError: its record was written by another version.
+        EnvironmentUnfit: its record is damaged, or was written by another version.
     """
     if not INSTANCE.fullmatch(instance):
         return None
+    path = places.cloud / instance / _RECORD
     try:
-        return CloudHost.model_validate_json((places.cloud / instance / _RECORD).read_text())
+        with kept.read_from(path):
+            return CloudHost.model_validate_json(path.read_text())
     except FileNotFoundError:
         return None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rackwright.canonical import dumps, write_atomic
 from rackwright.errors import EnvironmentUnfit
+from rackwright.lab import kept
 from rackwright.lab.faults import subjects
 from rackwright.lab.faults.fault import Planted, Stage
 from rackwright.lab.faults.table import FAULTS
@@ -37,10 +38,11 @@ def read(path: Path) -> tuple[Planted, ...]:
     """The faults of a record; none where nothing was ever planted.
 
     Raises:
-        ValueError: it was written by another version.
+        EnvironmentUnfit: it is damaged, or was written by another version.
     """
     try:
-        return Record.model_validate_json(path.read_text()).faults
+        with kept.read_from(path):
+            return Record.model_validate_json(path.read_text()).faults
     except FileNotFoundError:
         return ()
 
