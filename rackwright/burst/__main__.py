@@ -61,7 +61,7 @@ def worker(plan: Plan, setting: model.Setting, places: Places) -> Worker:
     times = plan.slurm[setting.scheduler].burst
     if times is None:
         raise TypeError(setting.scheduler)
-    roles = Configurer(plan, setting, places)
+    roles = Configurer(plan, setting, places, times.resume_within_s)
     roles.lay_files()
     return Worker(Slurm(), list(pools(plan, setting)), roles, partial(keys, plan), times)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rackwright.errors import EnvironmentUnfit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 ANSWER_S = 30.0
 OURS = "rackwright: "
@@ -41,10 +41,14 @@ class Slurm:
         """Name → node; one that this Slurm does not know is left out.
 
         Raises:
-            EnvironmentUnfit: slurmctld does not answer.
+            EnvironmentUnfit: slurmctld does not answer, or not with nodes.
         """
-        answer = json.loads(_scontrol("show", "node", ",".join(sorted(names)), "--json"))
-        return {one["name"]: _node(one) for one in answer["nodes"]}
+        words = ("show", "node", ",".join(sorted(names)), "--json")
+        answer = _scontrol(*words)
+        try:
+            return {one["name"]: _node(one) for one in json.loads(answer)["nodes"]}
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise _refused(words, f"no nodes: {type(error).__name__} {error}") from None
 
     def down(self, name: str, reason: str) -> None:
         """Take a node out of service; its jobs are requeued."""
@@ -66,9 +70,12 @@ def _node(one: dict[str, Any]) -> SlurmNode:
 
 
 def _scontrol(*words: str) -> str:
+    """What it says; a reason that somebody gave in another character set is no reason to give up."""
     command = ["scontrol", *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER_S)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=True, timeout=ANSWER_S
+        )
     except subprocess.CalledProcessError as error:
         got = (error.stderr or error.stdout).strip()
     except subprocess.TimeoutExpired:
@@ -77,10 +84,14 @@ def _scontrol(*words: str) -> str:
         got = str(error)
     else:
         return done.stdout
-    raise EnvironmentUnfit(
+    raise _refused(words, got)
+
+
+def _refused(words: Sequence[str], got: str) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
         "slurmctld did not do what it was asked",
         code="BURST001",
-        where=" ".join(command),
+        where=" ".join(("scontrol", *words)),
         got=got,
         hint="see journalctl -u slurmctld",
     )

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
         @property
         def at_work(self) -> set[str]:
-            """Slots that are being configured."""
+            """Instances that are being configured."""
 
         def begin(self, seen: Mapping[str, ObservedSlot]) -> None:
             """Configure slots."""
 
-        def ended(self) -> Iterable[tuple[tuple[str, ...], str]]:
-            """What is over."""
+        def ended(self) -> Iterable[tuple[Mapping[str, str], str]]:
+            """Instances, by slot, of what is over, and why it failed."""
 
 
 log = logging.getLogger("rackwright.burst")
@@ -164,7 +164,7 @@ class Worker:
         due = {
             slot: instance
             for slot, instance in slots.items()
-            if self._configured.get(slot) != instance and slot not in self.roles.at_work
+            if self._configured.get(slot) != instance and instance not in self.roles.at_work
         }
         seen = self.keys(pool, due) if due else {}
         if seen:
@@ -173,11 +173,13 @@ class Worker:
             self.roles.begin(seen)
 
     def _note_ended(self) -> None:
-        for slots, said in self.roles.ended():
-            for slot in slots:
-                if said:
-                    self._configured.pop(slot, None)
-                    self._trouble[slot] = f"its roles failed: {_last_error(said)}"
+        """Of an instance that was terminated meanwhile nothing is told: its slot may have another one."""
+        for instances, failed in self.roles.ended():
+            there = [slot for slot, one in instances.items() if self._configured.get(slot) == one]
+            for slot in there:
+                if failed:
+                    self._configured.pop(slot)
+                    self._trouble[slot] = f"its roles failed: {failed}"
                     log.warning("%s: %s; tried again", slot, self._trouble[slot])
                 else:
                     since = self._launched.pop(slot, None)
@@ -194,17 +196,12 @@ class Worker:
 
     def _unregistered(self, slot: str, instance: str) -> str:
         within = f"did not register within {self.times.resume_within_s} s"
-        why = self._trouble.pop(slot, "its slurmd was never heard of")
+        still = instance in self.roles.at_work
+        why = "its roles were still at work" if still else "its slurmd was never heard of"
+        why = self._trouble.pop(slot, why)
         return f"{instance or 'no instance'} {within}: {why}"
 
     def _down(self, slot: str, reason: str) -> None:
         log.error("%s: down for %d s: %s", slot, self.times.retry_after_s, reason)
         self._trouble.pop(slot, None)
         self.slurm.down(slot, reason)
-
-
-def _last_error(said: str) -> str:
-    """The line of Ansible's that names a fault."""
-    lines = [line.strip() for line in said.splitlines() if "UNREACHABLE" in line or "ERROR" in line]
-    lines = lines or [line.strip() for line in said.splitlines() if line.startswith("fatal:")]
-    return (lines or said.splitlines() or [""])[-1]

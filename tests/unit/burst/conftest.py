@@ -55,19 +55,26 @@ class Scheduler:
 class Roles:
     """Runs of Ansible that end as a test says."""
 
-    at_work: set[str] = field(default_factory=set)
+    running: dict[str, str] = field(default_factory=dict)
     begun: list[dict[str, str]] = field(default_factory=list)
-    over: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
+    over: list[tuple[dict[str, str], str]] = field(default_factory=list)
+
+    @property
+    def at_work(self) -> set[str]:
+        return set(self.running.values())
 
     def begin(self, seen: Mapping[str, ObservedSlot]) -> None:
         self.begun.append({slot: one.instance for slot, one in seen.items()})
-        self.at_work |= seen.keys()
+        self.running |= self.begun[-1]
 
     def end(self, said: str = "") -> None:
-        self.over.append((tuple(sorted(self.at_work)), said))
-        self.at_work.clear()
+        self.finish(self.running, said)
+        self.running = {}
 
-    def ended(self) -> list[tuple[tuple[str, ...], str]]:
+    def finish(self, instances: dict[str, str], said: str) -> None:
+        self.over.append((instances, said))
+
+    def ended(self) -> list[tuple[dict[str, str], str]]:
         over, self.over = self.over, []
         return over
 

@@ -49,6 +49,33 @@ def test_roles_that_fail_are_run_again(site: Site) -> None:
     assert site.roles.begun == [{SLOT: site.instance()}] * 2
 
 
+def test_a_run_that_hangs_on_a_terminated_instance_keeps_the_next_one_of_its_slot_from_nothing(
+    site: Site,
+) -> None:
+    site.slurm.states[SLOT] = POWERING_UP
+    site.worker.turn()
+    site.worker.turn()
+    first = site.instance()
+    site.slurm.states[SLOT] = "IDLE+CLOUD+POWERING_DOWN"
+    site.worker.turn()
+    site.slurm.states[SLOT] = POWERING_UP
+    site.worker.turn()
+    site.worker.turn()
+    assert site.roles.begun == [{SLOT: first}, {SLOT: site.instance()}]
+    site.roles.finish({SLOT: first}, "UNREACHABLE! no route")
+    site.worker.turn()
+    assert len(site.roles.begun) == 2, "what became of the first one says nothing of the second"
+
+
+def test_an_instance_whose_roles_hang_is_told_as_that(site: Site) -> None:
+    site.slurm.states[SLOT] = POWERING_UP
+    site.worker.turn()
+    site.worker.turn()
+    site.slurm.states[SLOT] = "DOWN+CLOUD+POWERED_DOWN"
+    site.worker.turn()
+    assert site.reason().endswith("did not register within 900 s: its roles were still at work")
+
+
 def test_a_node_that_slurm_gives_back_is_terminated_and_the_static_one_stays(site: Site) -> None:
     site.slurm.states[SLOT] = POWERING_UP
     site.worker.turn()
