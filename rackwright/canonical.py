@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic_core import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     Json = Mapping[str, "Json"] | Sequence["Json"] | str | int | float | bool | None
 
@@ -66,8 +66,22 @@ def write_atomic(path: Path, content: str | bytes, mode: int = 0o644) -> None:
     Raises:
         OSError: the new content could not be written whole; nothing was replaced. It names `path`.
     """
+    _put(path, content, mode, os.replace)
+
+
+def write_new(path: Path, content: str | bytes, mode: int = 0o644) -> None:
+    """Write a file that is not there yet, in one step; of two who do so at once, the first one's stays.
+
+    Raises:
+        FileExistsError: it is there by now, whole.
+        OSError: the content could not be written whole; nothing is there. It names `path`.
+    """
+    _put(path, content, mode, os.link)
+
+
+def _put(path: Path, content: str | bytes, mode: int, put: Callable[[str, Path], object]) -> None:
     try:
-        _write(path, content.encode() if isinstance(content, str) else content, mode)
+        _write(path, content.encode() if isinstance(content, str) else content, mode, put)
     except OSError as error:
         # A full disk is told by a file handle, which has no name, or by the name of a temporary file.
         error.filename = str(path)
@@ -83,7 +97,7 @@ def _unfinished(path: Path) -> str:
     return f".{path.name}."
 
 
-def _write(path: Path, raw: bytes, mode: int) -> None:
+def _write(path: Path, raw: bytes, mode: int, put: Callable[[str, Path], object]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=_unfinished(path))
     try:
@@ -92,7 +106,6 @@ def _write(path: Path, raw: bytes, mode: int) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
+        put(name, path)
+    finally:
         Path(name).unlink(missing_ok=True)
-        raise

@@ -1,13 +1,14 @@
 """What rackwright makes itself: passphrase and login key, each made once, mode 0600.
 
-A file that is there is never replaced: the engine's state could no longer be decrypted, and hosts
-would no longer be reached.
+A file that is there is never replaced, not even by who saw none a moment ago: the engine's state could
+no longer be decrypted, and hosts would no longer be reached.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -36,7 +37,7 @@ def passphrase_file(folder: Path) -> Path:
     """The file with the passphrase that encrypts secrets in the engine's state."""
     path = folder / PASSPHRASE
     if not path.exists():
-        _write(path, secrets.token_urlsafe(_PASSPHRASE_BYTES) + "\n")
+        _make(path, secrets.token_urlsafe(_PASSPHRASE_BYTES) + "\n")
     return path
 
 
@@ -60,7 +61,7 @@ def burst_public_key(folder: Path) -> str:
 
 def _public_key(path: Path) -> str:
     if not path.exists():
-        _write(path, _new_key())
+        _make(path, _new_key())
     line = public_half(path)
     canonical.write_atomic(path.with_name(path.name + ".pub"), line + "\n", mode=0o644)
     return line
@@ -92,7 +93,8 @@ def public_half(path: Path) -> str:
     return f"{public.decode()} rackwright"
 
 
-def _write(path: Path, content: str) -> None:
+def _make(path: Path, content: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     os.chmod(path.parent, _FOLDER)  # noqa: PTH101 (also of a folder that somebody made wider)
-    canonical.write_atomic(path, content, mode=_FILE)
+    with suppress(FileExistsError):
+        canonical.write_new(path, content, mode=_FILE)

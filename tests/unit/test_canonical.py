@@ -86,3 +86,14 @@ def test_writing_leaves_the_old_file_where_it_fails(tmp_path: Path, monkeypatch:
         canonical.write_atomic(file, "new")
     assert file.read_text(encoding="utf-8") == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_a_file_that_is_there_is_not_written_anew(tmp_path: Path) -> None:
+    file = tmp_path / "below" / "once"
+    canonical.write_new(file, "first", mode=0o600)
+    with pytest.raises(FileExistsError) as caught:
+        canonical.write_new(file, "second")
+    assert caught.value.filename == str(file)
+    assert file.read_text() == "first"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(file.parent.iterdir()) == [file]

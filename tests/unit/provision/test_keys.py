@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from rackwright.errors import EnvironmentUnfit
 from rackwright.paths import LOGIN_KEY
+from rackwright.provision import keys
 from rackwright.provision.keys import PASSPHRASE, login_public_key, passphrase_file
 
 if TYPE_CHECKING:
@@ -48,3 +50,28 @@ def test_a_key_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentUnfit, match="login key cannot be read"):
         login_public_key(tmp_path)
     assert (tmp_path / LOGIN_KEY).read_text() == "spoiled"
+
+
+def test_of_two_who_make_one_at_once_the_first_ones_counts_for_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As two first runs, on stacks of their own: each has seen no file."""
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    login_public_key(tmp_path)
+    theirs = (tmp_path / LOGIN_KEY).read_text()
+
+    def new_key() -> str:
+        (folder / LOGIN_KEY).write_text(theirs)
+        return "ours"
+
+    def new_passphrase(_: int) -> str:
+        (folder / PASSPHRASE).write_text("theirs")
+        return "ours"
+
+    monkeypatch.setattr(keys, "_new_key", new_key)
+    monkeypatch.setattr(secrets, "token_urlsafe", new_passphrase)
+    assert passphrase_file(folder).read_text() == "theirs"
+    assert login_public_key(folder) == keys.public_half(folder / LOGIN_KEY)
+    assert (folder / LOGIN_KEY).read_text() == theirs
+    assert {path.name for path in folder.iterdir()} == {PASSPHRASE, LOGIN_KEY, f"{LOGIN_KEY}.pub"}
