@@ -47,7 +47,7 @@ def write(state: Path, hosts: Mapping[str, str], now: datetime | None = None) ->
 def read(state: Path, now: datetime | None = None) -> dict[str, str]:
     """Hosts that run jobs, slot → reason; none where the note is missing, old, or no note."""
     try:
-        note = Busy.model_validate_json((state / NOTE).read_text(encoding="utf-8"))
+        note = Busy.model_validate_json((state / NOTE).read_bytes())
     except (FileNotFoundError, ValidationError):
         return {}
     age = (now or datetime.now(UTC)) - note.asked

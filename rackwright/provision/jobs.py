@@ -56,7 +56,7 @@ def note(plan: Plan, state: Path, tell: Callable[[str], None]) -> dict[str, str]
 def _has_known_key(state: Path, host: str) -> bool:
     """Whether the inventory has the host; without a key it is never connected to."""
     try:
-        known = (state / "inventory" / "known_hosts").read_text(encoding="utf-8")
+        known = (state / "inventory" / "known_hosts").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return False
     return any(line.startswith(f"{host},") for line in known.splitlines())

@@ -107,5 +107,5 @@ def install_plugin(folders: Folders) -> None:
     options = shlex.join([f"--spec-folder={folders.spec}", f"--state-folder={folders.state}"])
     python = shlex.quote(sys.executable)
     script = f'#!/bin/sh\nexec {python} -I -W ignore -m rackwright.provision.server {options} "$@"\n'
-    if not launcher.is_file() or launcher.read_text(encoding="utf-8") != script:
+    if not launcher.is_file() or launcher.read_bytes() != script.encode():
         canonical.write_atomic(launcher, script, mode=0o755)

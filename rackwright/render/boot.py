@@ -14,6 +14,7 @@ So a cluster of any size has one hosts file, not one a host.
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def seeds(plan: Plan, authorized_keys: Sequence[str]) -> Iterator[SeedFile]:
 
 
 def write(plan: Plan, folder: Path, authorized_keys: Sequence[str]) -> None:
-    """Write every seed below a folder, and take away those of slots that are gone.
+    """Write every seed below a folder, and take away the folders of slots that are gone.
 
     Raises:
         OSError: a file could not be written whole; it is then the old one.
@@ -75,8 +76,9 @@ def write(plan: Plan, folder: Path, authorized_keys: Sequence[str]) -> None:
         canonical.write_atomic(folder / path, content)
     tops = {path.partition("/")[0] for path in there}
     for gone in folder.iterdir() if folder.is_dir() else ():
-        if gone.name not in tops:
-            shutil.rmtree(gone)
+        if gone.name not in tops and gone.is_dir() and not gone.is_symlink():
+            with suppress(FileNotFoundError):
+                shutil.rmtree(gone)
 
 
 def _slots(plan: Plan, site_name: str, site: OnpremSitePlan) -> Iterator[SeedFile]:

@@ -36,10 +36,13 @@ def test_a_note_counts_while_it_is_fresh(tmp_path: Path, age: timedelta, held: d
     assert busy.read(tmp_path, NOW + age) == held
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"schema": "rackwright/busy/2"}', "no JSON"])
-def test_what_is_no_note_holds_nobody(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{}", b'{"schema": "rackwright/busy/2"}', b"no JSON", b"\xff\xfe", b'{"hosts": "\xc3', bytes(99)],
+)
+def test_what_is_no_note_holds_nobody(tmp_path: Path, raw: bytes) -> None:
     assert busy.read(tmp_path) == {}
-    (tmp_path / busy.NOTE).write_text(text)
+    (tmp_path / busy.NOTE).write_bytes(raw)
     assert busy.read(tmp_path) == {}
 
 
@@ -123,6 +126,13 @@ def test_a_slurm_that_does_not_answer_is_told_and_its_last_word_counts(state: Pa
     assert held == JOB
     said = "slurm_load_jobs error: Unable to contact slurm controller"
     assert told == [f"Slurm main was not asked for jobs: head-001: {said}"]
+
+
+def test_a_line_that_is_no_text_keeps_nobody_from_being_known(state: Path) -> None:
+    known = state / "inventory" / "known_hosts"
+    known.write_bytes(b"\xff\xfe,\x80\n" + known.read_bytes())
+    (state / "squeue").write_text("echo '7|alice|node-001'")
+    assert _note(state, "head-001") == ({"node-001": "runs Slurm job 7 of alice"}, [])
 
 
 def test_a_controller_without_a_known_key_is_never_connected_to(state: Path) -> None:

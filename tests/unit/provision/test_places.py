@@ -64,6 +64,16 @@ def test_the_launcher_is_written_once_and_again_for_another_python(
     assert f"--spec-folder={tmp_path}/others " in launcher.read_text()
 
 
+def test_a_launcher_that_is_no_text_is_written_anew(tmp_path: Path) -> None:
+    folders = Folders(tmp_path, tmp_path)
+    install_plugin(folders)
+    launcher = _launcher(tmp_path)
+    whole = launcher.read_bytes()
+    launcher.write_bytes(b"\xff\xfe" + bytes(99))
+    install_plugin(folders)
+    assert launcher.read_bytes() == whole
+
+
 def test_the_launcher_starts_the_provider_from_any_folder(tmp_path: Path) -> None:
     install_plugin(Folders(tmp_path / "my specs", tmp_path))
     elsewhere = tmp_path / "elsewhere"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+import shutil
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,14 @@ import pytest
 
 from rackwright import paths
 from rackwright.cli.cluster import open_cluster
+from rackwright.render import boot
 from rackwright.render.boot import seeds, site_folder
 from rackwright.render.templates import render
 from rackwright.spec.base import NAME_PATTERN
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rackwright.plan.model import Plan
 
 KEYS = ("ssh-ed25519 AAAA1 one", "ssh-ed25519 AAAA2 two")
@@ -106,3 +110,29 @@ def test_all_files_end_with_one_line_end(files: dict[str, str]) -> None:
 def test_a_value_that_is_missing_is_an_error() -> None:
     with pytest.raises(jinja2.UndefinedError, match="user"):
         render("boot/sudoers.j2", {})
+
+
+def test_folders_of_slots_that_are_gone_go_and_nothing_else(plan: Plan, tmp_path: Path) -> None:
+    gone = tmp_path / "node-009" / "etc"
+    gone.mkdir(parents=True)
+    (gone / "hostname").write_text("node-009\n")
+    (tmp_path / "dnsmasq.conf").write_text("somebody's")
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    boot.write(plan, tmp_path, KEYS)
+    there = {seed.path.partition("/")[0] for seed in seeds(plan, KEYS)}
+    assert {path.name for path in tmp_path.iterdir()} == {*there, "dnsmasq.conf", "elsewhere"}
+
+
+def test_a_folder_that_somebody_takes_away_meanwhile_is_gone(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rmtree = shutil.rmtree
+
+    def twice(folder: Path) -> None:
+        rmtree(folder)
+        rmtree(folder)
+
+    (tmp_path / "node-009").mkdir()
+    monkeypatch.setattr(shutil, "rmtree", twice)
+    boot.write(plan, tmp_path, KEYS)
+    assert not (tmp_path / "node-009").exists()
