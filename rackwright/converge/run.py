@@ -84,6 +84,9 @@ class _Run:
             ending = shard_run.run(
                 shard, self.settings, self.ident, on_event=lambda raw: self._take(shard, raw)
             )
+        except OSError:
+            stop.ask()  # its runner may be at work still, and nobody hears what it tells
+            raise
         finally:
             with self._lock:
                 del self.active[shard.name]
