@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_STDOUT, _STDERR = 1, 2
+STDOUT, STDERR = 1, 2
 Handler: TypeAlias = "Callable[[int, FrameType | None], None]"
 
 
@@ -62,21 +62,16 @@ class _Taken:
             self.on_signal(number, frame)
 
 
-def leave_terminal() -> bool:
-    """Print to nobody from now on what went to a terminal that is gone, where each write would fail.
-
-    Returns:
-        Whether there is such a one.
-    """
-    gone = [handle for handle in (_STDOUT, _STDERR) if _is_gone(handle)]
-    for handle in gone:
+def leave_terminal() -> None:
+    """Print to nobody from now on what went to a terminal that is gone, where each write would fail."""
+    for handle in filter(is_gone, (STDOUT, STDERR)):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, handle)
         os.close(nowhere)
-    return bool(gone)
 
 
-def _is_gone(handle: int) -> bool:
+def is_gone(handle: int) -> bool:
+    """Whether a handle is of a terminal that was lost; of such a one the kernel knows no more than that."""
     with suppress(OSError):
         return stat.S_ISCHR(os.fstat(handle).st_mode) and not os.isatty(handle)
     return False

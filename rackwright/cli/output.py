@@ -12,6 +12,7 @@ As JSON there is exactly one document on stdout, with its kind and version in ``
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import traceback
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rackwright import signals
 from rackwright.errors import EnvironmentUnfit, RackwrightError, SpecInvalid, SubjectFailed, refused
 from rackwright.visible import visible, with_styles
 
@@ -229,4 +231,9 @@ def _echo(text: str, *, err: bool = False) -> None:
 
     All text of ours goes through here, and nothing in it moves the cursor, clears the screen or sets a title.
     """
-    click.echo(with_styles(text), err=err, color=False if "NO_COLOR" in os.environ else None)
+    try:
+        click.echo(with_styles(text), err=err, color=False if "NO_COLOR" in os.environ else None)
+    except OSError as error:
+        if error.errno != errno.EIO or not signals.is_gone(signals.STDERR if err else signals.STDOUT):
+            raise
+        signals.leave_terminal()  # what is under way goes on: the hang-up comes later, or is ignored

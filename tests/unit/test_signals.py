@@ -81,6 +81,15 @@ def test_behind_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
     assert "rules" in out, "it has come to its own end"
 
 
+def test_where_a_lost_terminal_is_ignored_it_goes_on_though_nobody_can_read_it(tmp_path: Path) -> None:
+    spec, words = _waiting(tmp_path, "sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
+    terminal = OnTerminal(words)
+    with spec.open("w", encoding="utf-8") as file:
+        terminal.lose()
+        file.write("{}")
+    assert terminal.process.wait(WITHIN_S) == 1
+
+
 def test_who_has_lost_the_terminal_ends_as_others_do_though_nobody_reads_it(tmp_path: Path) -> None:
     spec, words = _waiting(tmp_path)
     terminal = OnTerminal(words)

@@ -180,11 +180,12 @@ def test_a_stop_that_comes_while_the_job_is_cancelled_waits_for_that() -> None:
     assert (slurm.job, told, type(caught.value)) == ("", [], KeyboardInterrupt)
 
 
-def test_who_is_stopped_while_a_job_is_asked_for_leaves_none_that_comes_later() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_who_is_stopped_while_a_job_is_asked_for_leaves_none_that_comes_later(number: int) -> None:
     slurm = world()
 
     def too_late() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
         deadline = time.monotonic() + 60
         while not slurm.commands("scancel") and time.monotonic() < deadline:
             time.sleep(0.01)
