@@ -18,6 +18,7 @@ from rackwright.validate.history import Earlier, History
 from rackwright.validate.limits import Source
 from rackwright.verdict.judgement import Judgement, Who
 from rackwright.verdict.model import Kind, Reason, Value
+from rackwright.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -91,16 +92,17 @@ def earlier(runs: Path, cluster: str, now: datetime, machines: Mapping[str, str]
     unread: dict[str, str] = {}
     nodes: dict[str, list[Earlier]] = {}
     for folder in sorted(path.parent for path in runs.glob(f"*/{evidence.RUN}")):
+        name = visible(folder.name)  # bytes that are no text could be written into no document
         try:
             run = evidence.load(folder)
             if run.cluster != cluster or not _is_within(run.started, now):
                 continue
             said = _verdict(folder, run)
         except (UsageError, EvidenceSpoiled) as error:
-            unread[folder.name] = f"{error.message}: {error.where}"
+            unread[name] = visible(f"{error.message}: {error.where}")
             continue
-        read[folder.name] = run
-        for slot, one in _told(folder.name, said):
+        read[name] = run
+        for slot, one in _told(name, said):
             same = slot in machines and run.machines.get(slot, "") == machines[slot]
             if same and one.started[:10] > cleared.get(slot, ""):
                 nodes.setdefault(slot, []).append(one)

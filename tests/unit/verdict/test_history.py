@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright import canonical
 from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.validate.evidence import Evidence
 from rackwright.verdict import folder as folders
@@ -150,7 +151,10 @@ def test_a_day_up_to_which_a_node_is_forgiven(there: Path) -> None:
     assert of(judged(there)).value is Value.PASS
 
 
-@pytest.mark.parametrize("text", ["node-002", "node-002: soon", "[", "- node-002"])
+@pytest.mark.parametrize(
+    "text",
+    ["node-002", "node-002: soon", "[", "- node-002", "node-002: 2026-02-30", "[node-002]: 2026-11-25"],
+)
 def test_what_does_not_say_whom_to_forgive_is_refused(there: Path, text: str) -> None:
     history(there, ILL)
     (there / "cleared.yaml").write_text(text, encoding="utf-8")
@@ -168,6 +172,18 @@ def test_runs_that_say_nothing_are_named_and_not_counted(there: Path) -> None:
     assert found.unread.keys() == {spoiled.name, cut_off.name, mixed.name}
     assert len(found.runs) == 1
     assert earlier(there, "another", NOW, MACHINES).runs == ()
+
+
+def test_a_folder_whose_name_is_no_text_is_told_of_as_any_other(there: Path) -> None:
+    """A copy from a system of another encoding: no history could be written that named it."""
+    spoiled, good = (write(there, ILL, days) for days in (2, 1))
+    (spoiled / "verdict.json").unlink()
+    for one in (spoiled, good):
+        one.rename(one.with_name(f"{one.name}\udcff"))
+    found = told(there)
+    assert found.unread.keys() == {f"{spoiled.name}\\udcff"}
+    assert found.runs == (f"{good.name}\\udcff",)
+    assert "verdict.json" in canonical.dumps(found)
 
 
 def test_a_run_that_was_cut_off_counts_neither_way_though_it_was_judged(there: Path) -> None:
