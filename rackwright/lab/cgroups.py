@@ -117,9 +117,9 @@ def members(group: str) -> set[Process]:
     """Living processes in it and below."""
     pids: set[int] = set()
     for folder in folders(group):
-        for procs in folder.rglob("cgroup.procs"):
-            with suppress(OSError):  # the group may go while it is read
-                pids.update(int(word) for word in procs.read_text().split())
+        for below, _, _ in os.walk(folder):  # passes over a group that goes meanwhile, as `rglob` does not
+            with suppress(OSError):
+                pids.update(int(word) for word in (Path(below) / "cgroup.procs").read_text().split())
     return {process for pid in pids if (process := Process.of(pid))}
 
 

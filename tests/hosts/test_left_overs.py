@@ -16,6 +16,7 @@ from rackwright.lab import cgroups, parts, processes, snapshot
 from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import NETNS
+from rackwright.lab.processes import Process
 from rackwright.lab.protocol import Request, Verb, ask
 
 if TYPE_CHECKING:
@@ -153,8 +154,11 @@ def _process(name: str) -> Iterator[None]:
     """Detached, as what a daemon forgot: its parent is gone."""
     shell = f"exec -a {name} sleep 600 </dev/null >/dev/null 2>&1 & echo $!"
     pid = subprocess.run(["bash", "-c", shell], capture_output=True, check=True, text=True).stdout.strip()
+    planted = Process.of(int(pid))
     yield
     run("kill", "-KILL", pid)
+    assert planted is not None
+    assert processes.wait_gone([planted], 60) == []
 
 
 @contextlib.contextmanager

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import pytest
 
 from rackwright.lab import cgroups, places
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from rackwright.lab.processes import Process
 
 
 @pytest.mark.parametrize(
@@ -37,3 +36,24 @@ def test_a_lab_weighs_as_much_as_its_hosts_and_all_labs_as_all_hosts(
     cgroups.make("rackwright/b/node", 100)
     assert files[0].read_text() == str(most)
     assert (root / file).read_text() == "untouched", "this machine's own are not ours"
+
+
+def test_a_group_that_goes_while_its_members_are_sought_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "CGROUPS", tmp_path)
+    (tmp_path / "cgroup.controllers").touch()
+    for name in ("a.service", "going.service", "z.service"):
+        (tmp_path / "rackwright/a/head" / name).mkdir(parents=True)
+    for name in ("a.service", "z.service"):
+        (tmp_path / "rackwright/a/head" / name / "cgroup.procs").write_text(f"{os.getpid()}\n")
+    scanned = os.scandir
+
+    def scandir(path: str) -> os._ScandirIterator[str]:
+        if str(path).endswith("going.service"):
+            Path(path).rmdir()
+        return scanned(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert cgroups.members("rackwright/a") == {Process.of(os.getpid())}
+    assert not (tmp_path / "rackwright/a/head/going.service").exists()
