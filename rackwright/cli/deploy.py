@@ -24,6 +24,7 @@ from rackwright.errors import (
 from rackwright.provision import jobs
 from rackwright.provision.aws.identity import require_accounts
 from rackwright.provision.keys import login_public_key
+from rackwright.provision.locks import at_work
 from rackwright.provision.onprem.failures import ANOTHER_MACHINE
 from rackwright.provision.operate import Operation, operate
 from rackwright.provision.places import Folders
@@ -34,6 +35,7 @@ from rackwright.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rackwright.canonical import Json
@@ -53,12 +55,31 @@ class Prepared:
     stacks: Sequence[StackName]
     folders: Folders
 
+    def at_work(self) -> AbstractContextManager[None]:
+        """Be the one run that is at work on the cluster.
+
+        Raises:
+            EnvironmentUnfit: another one is.
+        """
+        return at_work(self.folders.state)
+
     def write(self) -> None:
-        """Write the plan where stacks read it."""
+        """Write the plan where stacks read it, for who is at work."""
         canonical.write_atomic(self.folders.plan, canonical.dumps(self.plan))
 
+    def show(self) -> None:
+        """Write the plan for who only looks; who is at work by the same one has written it already.
+
+        Raises:
+            EnvironmentUnfit: somebody is at work by another plan.
+        """
+        text = canonical.dumps(self.plan).encode()
+        if not self.folders.plan.is_file() or self.folders.plan.read_bytes() != text:
+            with self.at_work():
+                self.write()
+
     def lay_out(self) -> None:
-        """Write the plan, and what hosts that are powered on then boot from."""
+        """Write the plan, and what hosts that are powered on then boot from, for who is at work."""
         self.write()
         key = login_public_key(self.folders.secrets)
         boot.write(self.plan, self.folders.state / "boot", [key])

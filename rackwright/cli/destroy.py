@@ -34,6 +34,7 @@ def command(console: Console, spec: Path, *, stack: str, yes: bool) -> int:
         if holds
     )
     consent(f"destroy {', '.join(map(str, prepared.stacks))}? ({meaning})", yes=yes)
-    prepared.write()
-    console.message(meaning)
-    return run(Operation.DESTROY, prepared, console)
+    with prepared.at_work():
+        prepared.write()
+        console.message(meaning)
+        return run(Operation.DESTROY, prepared, console)

@@ -22,5 +22,5 @@ if TYPE_CHECKING:
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Show what `up` would do to SPEC's hosts as they are now; nothing is powered."""
     prepared = prepare_all(spec, stack)
-    prepared.write()
+    prepared.show()
     return run(Operation.PREVIEW, prepared, console)

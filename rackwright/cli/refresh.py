@@ -22,5 +22,6 @@ if TYPE_CHECKING:
 def command(console: Console, spec: Path, *, stack: str) -> int:
     """Read SPEC's hosts into the engine's state; nothing is powered."""
     prepared = prepare(spec, stack)
-    prepared.write()
-    return run(Operation.REFRESH, prepared, console)
+    with prepared.at_work():
+        prepared.write()
+        return run(Operation.REFRESH, prepared, console)

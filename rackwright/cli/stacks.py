@@ -30,11 +30,12 @@ def command() -> None:
 def init(console: Console, spec: Path, *, stack: str) -> int:
     """Create the stacks of SPEC that are new, and write their settings for a plain `pulumi`."""
     prepared = prepare(spec, stack)
-    prepared.lay_out()
     made = {}
-    for name in prepared.stacks:
-        open_stack(name, prepared.plan, prepared.folders)
-        made[str(name)] = str(name.folder / f"Pulumi.{name.stack}.yaml")
+    with prepared.at_work():
+        prepared.lay_out()
+        for name in prepared.stacks:
+            open_stack(name, prepared.plan, prepared.folders)
+            made[str(name)] = str(name.settings)
     text = "\n".join(f"{name}: {settings}" for name, settings in made.items())
     console.result({"schema": SCHEMA, "stacks": made}, text)
     return GOOD

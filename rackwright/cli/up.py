@@ -33,5 +33,6 @@ def command(console: Console, spec: Path, *, stack: str, plan_file: Path | None,
     """
     prepared = prepare_all(spec, stack, plan_file)
     consent(f"bring up {', '.join(map(str, prepared.stacks))}?", yes=yes)
-    prepared.lay_out()
-    return run(Operation.UP, prepared, console)
+    with prepared.at_work():
+        prepared.lay_out()
+        return run(Operation.UP, prepared, console)

@@ -1,11 +1,14 @@
-"""What the engine says when it fails, as errors that a reader can act on: nothing else reads its text."""
+"""What the engine says when it fails, as errors that a reader can act on: nothing else reads its text.
+
+An error of ours passes through that text, and comes out as it went in: written and read here.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from rackwright.errors import EnvironmentUnfit, Failure
+from rackwright.errors import EnvironmentUnfit, Failure, SubjectFailed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +25,7 @@ OTHER = "PULUMI004"
 
 _SAID = re.compile(r"^\s*(?:stderr: )?error: (?P<said>.+)$", re.MULTILINE)
 _OURS = re.compile(r"(?P<told>\S.*?: )(?P<code>[A-Z]+\d{3}) (?P<rest>.+)")
-"""An error of our own plugin, in one line: `server.line_of`."""
+"""An error of our own programs and plugin, in one line: `line_of`."""
 _NO_NEWS = frozenset(
     {
         "update failed",
@@ -32,6 +35,20 @@ _NO_NEWS = frozenset(
     }
 )
 _STATUS = re.compile(r"^\s*code: (?P<status>-?\d+)", re.MULTILINE)
+
+
+def line_of(error: RackwrightError) -> str:
+    """A user error in one line."""
+    if isinstance(error, SubjectFailed):
+        return "\n".join(map(line_of_failure, error.failures))
+    facts = (("got", error.got), ("expected", error.expected), ("hint", error.hint))
+    told = [f"{name} {fact}" for name, fact in facts if fact]
+    return "; ".join([f"{error.where}: {error.code} {error.message}", *told])
+
+
+def line_of_failure(failure: Failure) -> str:
+    """One subject that failed, in one line."""
+    return f"{failure.subject}: {failure.code} {failure.cause}; hint {failure.hint}"
 
 
 def last_words(error: CommandError) -> str:
@@ -72,14 +89,17 @@ def unfit(subject: str, error: CommandError) -> RackwrightError | None:
             got=f"signal {number}",
             hint="the same command goes on from here; hosts that run are adopted",
         )
-    if "incorrect passphrase" in text:
+    cut = "malformed state value" in text
+    if cut or "incorrect passphrase" in text:
         return EnvironmentUnfit(
             "the stack's state cannot be decrypted",
             code=STATE_LOCKED_AWAY,
             where=subject,
-            got="a passphrase that is not the one it was made with",
-            expected="the file secrets/passphrase of the cluster's state as it was",
-            hint="put the passphrase back from a copy",
+            got="a salt that is cut" if cut else "a passphrase that is not the one it was made with",
+            expected="the file secrets/passphrase of the cluster's state, and the salt in Pulumi.STACK.yaml, "
+            "as they were",
+            hint="put the passphrase back from a copy; if it is Pulumi.STACK.yaml that was cut, take that "
+            "away: it is written anew",
         )
     if "no space left on device" in text:
         return EnvironmentUnfit(

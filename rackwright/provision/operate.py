@@ -52,6 +52,8 @@ class Operation(StrEnum):
 
 
 _CHANGING = frozenset({Operation.UP, Operation.DESTROY})
+_HOLDING = _CHANGING | {Operation.REFRESH}
+"""Operations of a run that is at work on the cluster alone (`locks.at_work`)."""
 
 
 def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders, tell: Tell) -> Report:
@@ -71,7 +73,8 @@ def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders,
         Interrupted: stopped by the user; what the stack's state has then is told.
     """
     opened = open_stack(name, plan, folders)
-    for holder in locks.release_dead(folders.state, name.project, name.stack):
+    dead = locks.release_dead(folders.state, name.project, name.stack) if operation in _HOLDING else []
+    for holder in dead:
         tell(f"{name}: released the lock of {holder}: that process is gone")
     try:
         return _operate(operation, opened, plan, tell)
@@ -85,8 +88,13 @@ def operate(operation: Operation, name: StackName, plan: Plan, folders: Folders,
 
 
 def _left(opened: Open) -> str:
-    """What the state has of a stack whose engine was stopped in the middle."""
-    state = _settled(opened)
+    """What the state has of a stack whose engine was stopped in the middle, where that can be read."""
+    try:
+        state = _settled(opened)
+    except CommandError as error:
+        return f"what the stack has is not known: {engine_errors.last_words(error)}"
+    except OSError as error:
+        return f"what the stack has is not known: {error.strerror or error}"
     told = [_on(found)] if (found := list(sets(state))) else []
     told += [f"{one.slot} ({one.field})" for one in resources(state)]
     told += [f"perhaps {_of(one)}" for one in state.get("pending_operations") or ()]
@@ -283,7 +291,7 @@ def _taken(opened: Open, error: ConcurrentUpdateError) -> EnvironmentUnfit:
     there = locks.holders(opened.folders.state, opened.name.project, opened.name.stack)
     return EnvironmentUnfit(
         "another run is at work on this stack",
-        code="UP003",
+        code=locks.TAKEN,
         where=str(opened.name),
         got="; ".join(map(str, there)) or str(error).strip().splitlines()[-1],
         expected="a stack that nobody holds",

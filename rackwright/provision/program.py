@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import pulumi
 
-from rackwright.errors import UsageError
+from rackwright.errors import RackwrightError
 from rackwright.provision import plan_file
+from rackwright.provision.engine_errors import line_of
 
 if TYPE_CHECKING:
     from rackwright.plan.aws_model import AwsAccessStack, AwsComputeStack, AwsNetworkStack
@@ -53,12 +54,12 @@ def load_plan(project: Project) -> Plan:
     """The whole plan whose path is configured.
 
     Raises:
-        pulumi.RunError: it cannot be read; the engine prints the message and no traceback.
+        pulumi.RunError: it cannot be read, or is not the run's; the engine prints it and no traceback.
     """
     try:
-        return plan_file.read(Path(pulumi.Config(project).require(PLAN)))
-    except UsageError as error:
-        raise pulumi.RunError(f"{error.where}: {error.message}: {error.got}; {error.hint}") from None
+        return plan_file.read_of_run(Path(pulumi.Config(project).require(PLAN)))
+    except RackwrightError as error:
+        raise pulumi.RunError(line_of(error)) from None
 
 
 def outputs_of(project: Project) -> pulumi.Output[dict[str, Any]]:

@@ -28,7 +28,8 @@ from pulumi.runtime.proto import provider_pb2_grpc, status_pb2
 from pydantic import ValidationError
 
 from rackwright import __version__
-from rackwright.errors import EnvironmentUnfit, Failure, RackwrightError, SubjectFailed
+from rackwright.errors import EnvironmentUnfit, RackwrightError
+from rackwright.provision.engine_errors import line_of, line_of_failure
 from rackwright.provision.kinds import KINDS, model, model_or_none
 from rackwright.provision.lifeline import end_with_engine
 from rackwright.provision.places import Folders
@@ -37,6 +38,7 @@ from rackwright.provision.provider import Provider
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from rackwright.errors import Failure
     from rackwright.provision.kind import Kind
     from rackwright.provision.notes import Change
     from rackwright.spec.base import Model
@@ -73,15 +75,6 @@ def _plainly(
             raise
 
     return answered
-
-
-def line_of(error: RackwrightError) -> str:
-    """A user error in one line."""
-    if isinstance(error, SubjectFailed):
-        return "\n".join(map(_line, error.failures))
-    facts = (("got", error.got), ("expected", error.expected), ("hint", error.hint))
-    told = [f"{name} {fact}" for name, fact in facts if fact]
-    return "; ".join([f"{error.where}: {error.code} {error.message}", *told])
 
 
 class Servicer(ProviderServicer):
@@ -204,16 +197,12 @@ async def _keep_what_was_done(context: _Context, name: str, kind: Kind[Any, Any]
 
 
 def _details(name: str, found: Model, failures: Sequence[Failure]) -> bytes:
-    reasons = [_line(failure) for failure in failures]
+    reasons = list(map(line_of_failure, failures))
     detail = proto.ErrorResourceInitFailed(id=name, properties=_struct(found), reasons=reasons)
     status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message="; ".join(reasons))
     status.details.add().Pack(detail)
     serialized: bytes = status.SerializeToString()
     return serialized
-
-
-def _line(failure: Failure) -> str:
-    return f"{failure.subject}: {failure.code} {failure.cause}; hint {failure.hint}"
 
 
 def _not_importable(name: str) -> EnvironmentUnfit:

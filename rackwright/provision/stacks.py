@@ -18,13 +18,15 @@ from pulumi.automation import (
 from pulumi.automation._stack import StackInitMode
 from typing_extensions import override
 
-from rackwright import paths
-from rackwright.errors import UsageError
+from rackwright import paths, strict_yaml
+from rackwright.errors import EnvironmentUnfit, UsageError
 from rackwright.plan.aws_model import ZoneStack
 from rackwright.provision.command import Command
 from rackwright.provision.engine_errors import refused
 from rackwright.provision.places import engine, environment, install_plugin
+from rackwright.provision.plan_file import begun_with
 from rackwright.provision.program import OUTPUTS, PLAN
+from rackwright.strict_yaml import NotYaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,7 +174,7 @@ def open_stack(name: StackName, plan: Plan, folders: Folders) -> Open:
     """
     command = Command(engine())
     install_plugin(folders)
-    variables = environment(plan, folders.state)
+    variables = environment(plan, folders.state) | begun_with(plan)
     workspace = LocalWorkspace(
         work_dir=str(name.folder),
         env_vars=variables,
@@ -199,9 +201,35 @@ def _selected(name: StackName, workspace: LocalWorkspace) -> Stack:
 
 def _configure(stack: Stack, settings: Path, wanted: Mapping[str, str]) -> None:
     """Settings that are gone (a new checkout, ``git clean``) are written anew; the engine knows the salt."""
-    there = (stack.workspace.stack_settings(stack.name).config or {}) if settings.exists() else {}
+    there = _configuration(settings)
     if any(there.get(key) != value for key, value in wanted.items()):
         stack.set_all_config({key: ConfigValue(value) for key, value in wanted.items()})
+
+
+def _configuration(settings: Path) -> Mapping[str, object]:
+    """What a stack's settings configure; the engine, too, takes an empty file for none."""
+    try:
+        told = strict_yaml.load(settings.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (NotYaml, UnicodeDecodeError) as error:
+        raise _damaged(settings, str(error)) from None
+    config = told.get("config") if isinstance(told, dict) else told
+    if not isinstance(config, dict | None):
+        raise _damaged(settings, "no mapping of settings")
+    return config or {}
+
+
+def _damaged(settings: Path, got: str) -> EnvironmentUnfit:
+    return EnvironmentUnfit(
+        "the stack's settings are damaged",
+        code="UP012",
+        where=str(settings),
+        got=got,
+        expected="settings as the engine writes them",
+        hint="put back what you have set there yourself; or take the file away: what the engine needs of "
+        "it is written anew",
+    )
 
 
 def _settings(name: StackName, folders: Folders) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.provision.onprem.reconcile import WORKERS
+from rackwright.provision.plan_file import BEGUN_WITH
 from tests.doubles.cutting import (
     BOTH_KILLED,
     CTRL_C,
@@ -128,10 +129,41 @@ def test_a_second_up_says_who_is_at_work(make_site: Callable[..., Site]) -> None
     second = site.run("up", "--yes", code=2)
     os.kill(engine, signal.SIGCONT)
     assert "UP003" in second.stderr
-    assert f"process {engine} of" in second.stderr
+    assert f"process {first.pid} of" in second.stderr
     first.communicate(timeout=120)
     assert first.returncode == 0
     assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+
+
+def test_a_program_takes_no_other_plan_than_the_one_its_run_was_begun_with(
+    make_site: Callable[..., Site],
+) -> None:
+    site = make_site()
+    site.run("up", "--yes")
+    assert site.pulumi("preview").returncode == 0
+    site.environment[BEGUN_WITH] = "0" * 64
+    refused = site.pulumi("preview")
+    assert refused.returncode != 0
+    assert "PLAN003 another command has written another plan" in refused.stdout + refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [("", ""), ("encryptionsalt: v1:abc", "PULUMI001"), ("config: {", "UP012")]
+)
+def test_settings_that_were_cut_off_while_they_were_written(
+    make_site: Callable[..., Site], text: str, code: str
+) -> None:
+    site = make_site()
+    site.run("up", "--yes")
+    site.settings.write_text(text)
+    if code:
+        refused = site.run("up", "--yes", code=2).stderr
+        assert f"error {code}: " in refused
+        assert "Pulumi." in refused
+        site.settings.unlink()
+    site.run("up", "--yes")
+    assert site.hall.asked("On") == dict.fromkeys(site.hall.bmcs, 1)
+    assert site.stack("preview")["changes"] == []
 
 
 def _lock(site: Site, pid: int, host: str) -> None:

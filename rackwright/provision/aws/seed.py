@@ -29,7 +29,7 @@ class UserData:
 
     @cached_property
     def _plan(self) -> Plan:
-        return plan_file.read(self.folders.plan)
+        return plan_file.read_of_run(self.folders.plan)
 
     @cached_property
     def _key(self) -> str:

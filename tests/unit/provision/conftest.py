@@ -1,4 +1,4 @@
-"""Controllers on loopback, and how their hosts are wanted."""
+"""Controllers on loopback, and how their hosts are wanted; a zone, and an engine that only counts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rackwright.plan.build import build
 from rackwright.plan.model import BmcPlan, HostPlan
 from rackwright.provision.onprem.model import WantedSet, wanted_host
 from rackwright.provision.onprem.reconcile import Reconciler
@@ -20,8 +21,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from rackwright.catalogue.load import Catalogue
+    from rackwright.plan.model import Plan
     from rackwright.provision.onprem.bounded import Limits
     from rackwright.provision.onprem.model import WantedHost
+    from rackwright.spec.load import LoadedSpec
+
+_ENGINE = """#!/bin/sh
+[ "$1" = version ] && echo v3.274.1 && exit
+shift
+case "$*" in "stack output"*|"stack export"*|"stack select"*) words="$1 $2";; *) words="$1";; esac
+echo "$words" >> "$STARTS"
+echo "$RACKWRIGHT_PLAN_SHA256" > "$STARTS.plan"
+if [ "$words" = "stack export" ] && [ -e "$STARTS.full" ]; then
+    echo "error: write it: no space left on device" >&2
+    exit 255
+fi
+case "$words" in
+    "stack output") echo '{"outputs": {}}';;
+    "stack export") echo '{"version": 3, "deployment": {}}';;
+esac
+"""
 
 
 @dataclass
@@ -92,3 +112,40 @@ def _bmc(number: int) -> Bmc:
             f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}",
         ],
     )
+
+
+@pytest.fixture
+def zone_plan(make_loaded: Callable[..., LoadedSpec], catalogue: Catalogue) -> Plan:
+    """A zone of one node."""
+    values = {
+        "rackwright": 1,
+        "cluster": {"name": "z", "domain": "z.example"},
+        "images": {"base": {"os": "debian-13", "ami": "ami-0123456789abcdef0"}},
+        "sites": {
+            "cloud": {
+                "kind": "aws",
+                "account": "123456789012",
+                "region": "us-east-1",
+                "zone_id": "use1-az1",
+                "vpc": {"cidrs": ["10.64.0.0/16"]},
+            }
+        },
+        "pools": {"n": {"site": "cloud", "platform": "lab1.2rail", "nodes": {"static": 1}, "image": "base"}},
+    }
+    return build(make_loaded(values), catalogue, None)[0]
+
+
+@pytest.fixture
+def starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """What the engine was started for, so far: it is a shell script.
+
+    Beside its list `starts` it keeps what plan it was told of. With `starts.full` it can export no state.
+    """
+    for name in ("pulumi", "pulumi-language-python"):
+        script = tmp_path / name
+        script.write_text(_ENGINE)
+        script.chmod(0o755)
+    log = tmp_path / "starts"
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("STARTS", str(log))
+    return lambda: log.read_text().splitlines()

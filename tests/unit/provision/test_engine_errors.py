@@ -13,6 +13,7 @@ LOG = Path("/state/log/onprem-t-hall-up.txt")
 
 _DECRYPT = "error: getting stack configuration: get stack secrets manager: incorrect passphrase"
 _NEW_STACK = "error: could not create secrets manager for new stack: incorrect passphrase"
+_CUT = "error: getting stack configuration: get stack secrets manager: malformed state value"
 _FULL = "error: could not save checkpoint: write /s/engine/.pulumi/stacks/x.json: no space left on device"
 _PROGRAM = """\
 Diagnostics:
@@ -51,6 +52,7 @@ def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
     [
         (_error(_DECRYPT), "PULUMI001", "a passphrase that is not the one it was made with"),
         (_error(_NEW_STACK), "PULUMI001", "a passphrase that is not the one it was made with"),
+        (_error(_CUT), "PULUMI001", "a salt that is cut"),
         (_error(_FULL), "PULUMI003", "no space left on device"),
         (_error(code=-9), "PULUMI002", "signal 9"),
         (_error(stdout=_PROGRAM), "PULUMI004", "Missing required configuration variable 'onprem:plan'"),

@@ -6,11 +6,14 @@ import json
 import os
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from rackwright.provision.locks import holders, release_dead
+from rackwright.errors import EnvironmentUnfit
+from rackwright.provision import locks
+from rackwright.provision.locks import WORK, at_work, holders, release_dead
 
 HERE = socket.gethostname()
 
@@ -97,3 +100,57 @@ def test_a_lock_that_somebody_is_writing_stays(tmp_path: Path, dead: int) -> Non
     with unwritten.open("w"):
         assert len(release_dead(tmp_path, "onprem", "t-hall")) == 1
     assert unwritten.exists()
+
+
+def test_a_lock_that_is_let_go_of_while_locks_are_read_is_nobodys(tmp_path: Path, dead: int) -> None:
+    file = _lock(tmp_path, dead)
+    file.unlink()
+    file.symlink_to(tmp_path / "gone")  # listed, and not there when it is read
+    assert holders(tmp_path, "onprem", "t-hall") == []
+    assert release_dead(tmp_path, "onprem", "t-hall") == []
+
+
+def test_a_dead_lock_that_somebody_else_takes_away_is_gone(
+    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = _lock(tmp_path, dead)
+
+    def meanwhile(_: int) -> bool:
+        file.unlink()
+        return False
+
+    monkeypatch.setattr(locks, "_is_engine", meanwhile)
+    assert len(release_dead(tmp_path, "onprem", "t-hall")) == 1
+
+
+_WORK = """
+import sys, time, pathlib
+from rackwright.provision.locks import at_work
+sys.argv = ["rackwright", "up", "atlas.yaml"]
+with at_work(pathlib.Path(sys.stdin.readline().strip())):
+    print("at work", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_one_run_is_at_work_on_a_cluster_and_a_dead_one_is_not(tmp_path: Path) -> None:
+    state = tmp_path / "new"
+    with subprocess.Popen(
+        [sys.executable, "-c", _WORK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdin is not None
+        assert first.stdout is not None
+        first.stdin.write(f"{state}\n")
+        first.stdin.flush()
+        assert first.stdout.readline() == "at work\n"
+        with (
+            pytest.raises(EnvironmentUnfit, match="another run is at work on this cluster") as caught,
+            at_work(state),
+        ):
+            pass
+        first.kill()
+    assert (caught.value.code, caught.value.where) == ("UP003", str(state / WORK))
+    assert f"process {first.pid} of " in caught.value.got
+    assert caught.value.got.endswith(": rackwright up atlas.yaml")
+    with at_work(state):
+        pass

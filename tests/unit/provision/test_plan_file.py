@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pulumi
 import pytest
+from pulumi.automation import CommandError, CommandResult
 
 from rackwright import canonical, paths
 from rackwright.cli.cluster import open_cluster
-from rackwright.errors import UsageError
-from rackwright.provision import plan_file, program
+from rackwright.errors import PlanStale, UsageError
+from rackwright.provision import engine_errors, plan_file, program
+from rackwright.provision.aws.seed import UserData
+from rackwright.provision.places import Folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,3 +63,45 @@ def test_a_stacks_program_says_it_without_a_traceback(file: Path, monkeypatch: p
     monkeypatch.setattr(pulumi.Config, "require", lambda *_: os.fspath(file))
     with pytest.raises(pulumi.RunError, match="rackwright plan SPEC writes it anew"):
         program.load_plan("onprem")
+
+
+def _write_another(file: Path) -> None:
+    """As `rackwright plan` does of a spec that was edited."""
+    plan = plan_file.read(file)
+    cluster = plan.cluster.model_copy(update={"domain": "another.example"})
+    canonical.write_atomic(file, canonical.dumps(plan.model_copy(update={"cluster": cluster})))
+
+
+def test_what_a_run_starts_reads_the_plan_that_the_run_was_begun_with_and_no_other(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [(name, wanted)] = plan_file.begun_with(plan_file.read(file)).items()
+    monkeypatch.setenv(name, wanted)
+    plan_file.read_of_run(file)
+    _write_another(file)
+    with pytest.raises(PlanStale, match="another plan since this run began") as caught:
+        plan_file.read_of_run(file)
+    assert (caught.value.code, caught.value.where) == ("PLAN003", str(file))
+    assert caught.value.expected == f"sha256 {wanted}"
+    assert caught.value.got == f"sha256 {canonical.sha256(file.read_bytes())}"
+    with pytest.raises(PlanStale):
+        UserData(Folders(file.parent, file.parent), "node")("node-001")
+
+
+def test_a_plain_pulumi_reads_the_plan_that_is_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(plan_file.BEGUN_WITH, raising=False)
+    _write_another(file)
+    assert plan_file.read_of_run(file).cluster.domain == "another.example"
+
+
+def test_another_plan_is_told_through_the_engine_by_its_code(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(plan_file.BEGUN_WITH, "0" * 64)
+    monkeypatch.setattr(pulumi.Config, "require", lambda *_: os.fspath(file))
+    with pytest.raises(pulumi.RunError) as caught:
+        program.load_plan("onprem")
+    said = f"  pulumi:pulumi:Stack (onprem-t):\n    error: {caught.value}\n\nerror: update failed\n"
+    told = engine_errors.failure("onprem/t", CommandError(CommandResult(said, "", 255)), file)
+    assert told.code == "PLAN003"
+    assert told.cause.startswith(f"{file}: another command has written another plan")
