@@ -16,6 +16,7 @@ from rackwright.lab.commands import run
 from rackwright.lab.netns import Namespace
 from rackwright.lab.places import NETNS
 from rackwright.lab.processes import Process
+from rackwright.lab.protocol import Request, Verb, ask
 from tests.hosts.lab import WITHIN_S
 
 if TYPE_CHECKING:
@@ -87,6 +88,15 @@ def test_an_interrupted_up_says_so_and_goes_on(small_lab: Lab) -> None:
     assert command.wait() == 130
     small_lab.up()
     assert small_lab.states() == {"head-001": "off", "node-001": "off"}
+
+
+def test_an_up_leaves_a_host_to_labd_that_is_switching_it_on(small_lab: Lab) -> None:
+    small_lab.up()
+    command = _start(small_lab, "lab", "up", str(small_lab.spec))
+    while command.poll() is None:  # a supervisor that is killed has no word for labd, which says LAB007
+        ask(small_lab.places.socket, Request(Verb.RESET, "node-001"))
+    assert command.returncode == 0
+    assert small_lab.power("node-001") == "On"
 
 
 def _no_process(lab: Lab) -> bool:
