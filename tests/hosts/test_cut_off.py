@@ -92,9 +92,9 @@ def test_an_interrupted_up_says_so_and_goes_on(small_lab: Lab) -> None:
 
 def test_an_up_leaves_a_host_to_labd_that_is_switching_it_on(small_lab: Lab) -> None:
     small_lab.up()
-    command = _start(small_lab, "lab", "up", str(small_lab.spec))
-    while command.poll() is None:  # a supervisor that is killed has no word for labd, which says LAB007
-        ask(small_lab.places.socket, Request(Verb.RESET, "node-001"))
+    with _start(small_lab, "lab", "up", str(small_lab.spec)) as command:
+        while command.poll() is None:  # a supervisor that is killed has no word for labd, which says LAB007
+            ask(small_lab.places.socket, Request(Verb.RESET, "node-001"))
     assert command.returncode == 0
     assert small_lab.power("node-001") == "On"
 
