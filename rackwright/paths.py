@@ -16,6 +16,11 @@ LOGIN_KEY = "ssh_ed25519"
 """File in a cluster's secrets: the key that its hosts let in; the public half has ``.pub`` behind it."""
 
 
+def real(path: Path) -> Path:
+    """A path without links. One that goes in a circle stays as it is: who opens it is told (ELOOP)."""
+    return Path(os.path.realpath(path))
+
+
 def repository() -> Path:
     """The checkout: `stacks/`, `roles/`, `templates/` and `clusters/` lie here."""
     return _REPOSITORY

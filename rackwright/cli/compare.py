@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rackwright import paths
 from rackwright.cli import frame
 from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
 from rackwright.verdict.compare import Change, compare
@@ -44,7 +45,7 @@ def command(console: Console, run_a: Path, run_b: Path) -> int:
 
 def _refuse_itself(run_a: Path, run_b: Path) -> None:
     """Of a run and itself all is within noise, which is no answer to anybody."""
-    if run_a.resolve() == run_b.resolve():
+    if paths.real(run_a) == paths.real(run_b):
         raise UsageError(
             "this is one run, and not two",
             code="CMP002",

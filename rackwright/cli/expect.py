@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rackwright import canonical
+from rackwright import canonical, paths
 from rackwright.cli import frame
 from rackwright.errors import BAD, GOOD, INCOMPLETE, UsageError
 from rackwright.validate.evidence import RUN
@@ -76,7 +76,7 @@ def _learn(
 
 def _refuse_evidence(out: Path) -> None:
     """What lies in a run folder is evidence: a run whose files change is judged no more."""
-    folder = next((one for one in (out.parent.resolve() / out.name).parents if _is_run(one / RUN)), None)
+    folder = next((one for one in (paths.real(out.parent) / out.name).parents if _is_run(one / RUN)), None)
     if folder is not None:
         raise UsageError(
             "the file would lie within a run's folder",

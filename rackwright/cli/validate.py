@@ -158,7 +158,7 @@ def _order(
         asked=whom,
         suite=wanted,
         expectations=expectations(cluster.plan, cluster.catalogue, whom.nodes),
-        folder=folder.resolve() if folder else None,
+        folder=paths.real(folder) if folder else None,
         runs=paths.runs(cluster.plan.cluster.name),
         resume=resume,
         images={

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from rackwright import paths
 from rackwright.canonical import sha256
 from rackwright.errors import SpecUnreadable
 from rackwright.findings import Finding, Place, SpecPath
@@ -45,20 +46,20 @@ def gather(path: Path) -> Gathered:
 
 def _add(gathered: Gathered, path: Path, above: tuple[Path, ...]) -> None:
     text = read_text(path, "a YAML file")
-    gathered.hashes[path.resolve()] = sha256(text)
+    gathered.hashes[paths.real(path)] = sha256(text)
     document = read_document(path, text)
     includes = _includes(document)
     if above:
         document.values.pop(INCLUDE, None)
     _merge(gathered.document, document)
     for place, name in includes:
-        _include(gathered, path.parent / name, place, (*above, path.resolve()))
+        _include(gathered, path.parent / name, place, (*above, paths.real(path)))
 
 
 def _include(gathered: Gathered, path: Path, place: Place, above: tuple[Path, ...]) -> None:
-    if path.resolve() in above:
+    if paths.real(path) in above:
         gathered.document.findings.append(_cycle(path, place))
-    elif path.resolve() not in gathered.hashes:
+    elif paths.real(path) not in gathered.hashes:
         try:
             _add(gathered, path, above)
         except SpecUnreadable as error:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+from rackwright import paths
 from rackwright.errors import EnvironmentUnfit
 from rackwright.spec.base import form
 
@@ -37,7 +38,7 @@ def locate(reference: str, spec_folder: Path, state_folder: Path) -> Path:
     """The file a ``file:`` or ``state:`` reference means; nothing is opened."""
     scheme, _, rest = reference.partition(":")
     base = state_folder if scheme == "state" else spec_folder
-    return (base / rest).resolve()
+    return paths.real(base / rest)
 
 
 def read_secret(reference: str, spec_folder: Path, state_folder: Path) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
-from rackwright import canonical
+from rackwright import canonical, paths
 from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.validate import documents
 from rackwright.validate.model import Artefact, Run
@@ -229,7 +229,7 @@ def _inside(folder: Path, kept: Artefact) -> Path:
     parts = PurePosixPath(kept.path)
     path = folder / parts
     outside = "\0" in kept.path or parts.is_absolute() or ".." in parts.parts
-    if outside or not path.resolve().is_relative_to(folder.resolve()):
+    if outside or not paths.real(path).is_relative_to(paths.real(folder)):
         raise spoiled(folder / RUN, kept.path, "paths within the folder of the run")
     try:
         plain = path.is_file() or not path.exists()  # a pipe would be waited for without end

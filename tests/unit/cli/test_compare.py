@@ -58,6 +58,13 @@ def test_a_run_is_not_compared_with_itself(tmp_path: Path, capsys: Capture) -> N
         assert "CMP002" in capsys.readouterr().err
 
 
+def test_a_run_that_is_a_link_to_itself_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    folder = runs.build(tmp_path / "a", WORLD)
+    (tmp_path / "loop").symlink_to("loop")
+    assert run(["compare", str(folder), str(tmp_path / "loop")]) == 2
+    assert "BUG001" not in capsys.readouterr().err
+
+
 def test_runs_of_other_machines_are_refused_with_the_reason(tmp_path: Path, capsys: Capture) -> None:
     before, after = runs.build(tmp_path / "a", WORLD), runs.build(tmp_path / "b", "pass")
     assert run(["compare", str(before), str(after)]) == 2

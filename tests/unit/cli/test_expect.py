@@ -105,6 +105,12 @@ def test_learn_writes_nothing_into_a_run_folder(fleet: Path, capsys: Capture, na
     assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
 
 
+def test_learn_below_a_link_to_itself_is_refused(fleet: Path, tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert run(["expect", "learn", str(fleet), "--out", str(tmp_path / "loop" / "figures.json")]) == 2
+    assert "BUG001" not in capsys.readouterr().err
+
+
 def test_learn_writes_beside_runs_and_beside_files_of_that_name(fleet: Path) -> None:
     (fleet.parent / "run.json").write_text("{}")
     assert run(["expect", "learn", str(fleet), "--out", str(fleet / ".." / "figures.json")]) == 0

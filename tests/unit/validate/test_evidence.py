@@ -165,6 +165,16 @@ def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None
         assert caught.value.got == "no plain file"
 
 
+def test_a_link_to_itself_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    evidence = Evidence.begin(tmp_path, run(), NOTHING)
+    kept = evidence.run.expectations
+    (tmp_path / kept.path).unlink()
+    (tmp_path / kept.path).symlink_to(kept.path.rpartition("/")[2])
+    for look in (check, verified):
+        with pytest.raises(EvidenceSpoiled):
+            look(tmp_path, kept)
+
+
 def test_a_path_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EvidenceSpoiled):
         check(tmp_path, Artefact(path="raw/\0", sha256="0" * 64))
