@@ -21,6 +21,8 @@ from rackwright.lab.world import world_of
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rackwright.lab.places import Places
+
     Capture = pytest.CaptureFixture[str]
 
 SPEC = paths.repository() / "clusters" / "lab.yaml"
@@ -74,7 +76,12 @@ def test_the_only_lab_that_is_here_goes_without_being_named(
     dead_lab: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     taken: list[str] = []
-    monkeypatch.setattr(teardown, "take_down", lambda of, _: taken.append(of.cluster) is None)
+
+    def take(of: Places, _: object) -> bool:
+        taken.append(of.cluster)
+        return True
+
+    monkeypatch.setattr(teardown, "take_down", take)
     assert run(["lab", "down"]) == 0
     assert taken == [dead_lab]
     assert "the lab is down" in capsys.readouterr().out
