@@ -8,15 +8,27 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright import signals
 from tests.doubles.terminal import OnTerminal
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 SCRIPT = Path(sys.executable).with_name("rackwright")
 WITHIN_S = 120
 HUP, TERM, INT = signal.SIGHUP, signal.SIGTERM, signal.SIGINT
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Hang-ups are, here and by what is started: who runs the tests may be behind nohup."""
+    before = signal.signal(HUP, signal.SIG_DFL)
+    yield
+    signal.signal(HUP, before)
 
 
 @pytest.mark.parametrize(
@@ -32,16 +44,12 @@ HUP, TERM, INT = signal.SIGHUP, signal.SIGTERM, signal.SIGINT
     ],
 )
 def test_a_lost_terminal_asks_once(come: list[signal.Signals], passed: list[signal.Signals]) -> None:
-    heard = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs the tests may be behind nohup
-    try:
-        """The kernel, the shell and systemd each tell of it; who asks for the second time does so by hand."""
-        taken: list[int] = []
-        with signals.taken_by(lambda number, _: taken.append(number)):
-            for number in come:
-                signal.raise_signal(number)
-        assert taken == passed
-    finally:
-        signal.signal(signal.SIGHUP, heard)
+    """The kernel, the shell and systemd each tell of it; who asks for the second time does so by hand."""
+    taken: list[int] = []
+    with signals.taken_by(lambda number, _: taken.append(number)):
+        for number in come:
+            signal.raise_signal(number)
+    assert taken == passed
 
 
 def test_a_hang_up_that_is_ignored_stays_ignored() -> None:
