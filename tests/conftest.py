@@ -36,9 +36,14 @@ settings.load_profile("house")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the commands that tests start, also where it is ignored here, as behind ``&``."""
+    """Let signals reach the commands that tests start, also where they are ignored here.
+
+    Ctrl-C is behind ``&``, and a hang-up behind ``nohup``: that one is to go on sparing the tests themselves.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -8,27 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from rackwright import signals
 from tests.doubles.terminal import OnTerminal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 SCRIPT = Path(sys.executable).with_name("rackwright")
 WITHIN_S = 120
 HUP, TERM, INT = signal.SIGHUP, signal.SIGTERM, signal.SIGINT
-
-
-@pytest.fixture(autouse=True)
-def heard() -> Iterator[None]:
-    """Hang-ups are, here and by what is started: who runs the tests may be behind nohup."""
-    before = signal.signal(HUP, signal.SIG_DFL)
-    yield
-    signal.signal(HUP, before)
 
 
 @pytest.mark.parametrize(
