@@ -157,7 +157,9 @@ def _order(
         plan_sha256=canonical.sha256(canonical.dumps(cluster.plan)),
         asked=whom,
         suite=wanted,
-        expectations=expectations(cluster.plan, cluster.catalogue, whom.nodes),
+        expectations=expectations(
+            cluster.plan, cluster.catalogue, whom.nodes, (part.nodes for part in whom.parts)
+        ),
         folder=paths.real(folder) if folder else None,
         runs=paths.runs(cluster.plan.cluster.name),
         resume=resume,

@@ -1,7 +1,8 @@
 """Plan, inventory and a limit in, `Asked` out: which nodes are asked for, and what of each.
 
-Only nodes that a partition of Slurm names can be asked for. A job is of one partition, so nodes of
-several are measured in a job each; all of a run are proven by the same checks.
+Only nodes that a partition of Slurm names can be asked for. A job is of one partition, and its nodes are
+proven by the same checks: nodes of several partitions, or of platforms that declare different checks, are
+measured in a job each.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from rackwright.catalogue.load import Catalogue
-    from rackwright.catalogue.model import Platform
     from rackwright.inventory.model import Absent, Inventory
     from rackwright.plan.model import Plan, PoolPlan, Slot, SlurmPlan
 
@@ -57,6 +57,8 @@ class Node:
     management_interface: str | None
     management_address: str
     """Without prefix length; empty where the plan has none."""
+    checks: frozenset[Check]
+    """That it is proven by: its platform's, and that of the links between sites."""
     nvlinks: bool = False
     """Whether its accelerators are joined by NVLinks."""
 
@@ -67,7 +69,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Nodes that one job can have.
+    """Nodes that one job can have, and that are proven by the same checks.
 
     Args:
         partition: that has all of them.
@@ -110,7 +112,6 @@ class Asked:
 
     Args:
         nodes: by name.
-        checks: that their platforms declare.
         controller: slot on which slurmctld runs.
         parts: the nodes, by the jobs that have them.
         ways: links between their sites.
@@ -120,7 +121,6 @@ class Asked:
     """
 
     nodes: Mapping[str, Node]
-    checks: frozenset[Check]
     controller: str
     parts: tuple[Part, ...]
     ways: tuple[Way, ...]
@@ -128,10 +128,19 @@ class Asked:
     missing: Mapping[str, str]
     lost: Mapping[str, str]
 
+    @property
+    def checks(self) -> frozenset[Check]:
+        """That any of the nodes is proven by."""
+        return frozenset(check for node in self.nodes.values() for check in node.checks)
+
     def without(self, names: Iterable[str]) -> list[Node]:
         """The nodes that are not among these, in order."""
         gone = set(names)
         return [node for name, node in self.nodes.items() if name not in gone]
+
+    def not_proven_by(self, check: str) -> tuple[str, ...]:
+        """Nodes whose platforms do not declare a check, in order."""
+        return tuple(name for name, node in self.nodes.items() if check not in node.checks)
 
 
 def asked(
@@ -152,21 +161,19 @@ def asked(
         on_demand: ask also for slots on demand, filled or not.
 
     Raises:
-        UsageError: none of them runs jobs, or they are of several Slurms or declare different checks.
+        UsageError: none of them runs jobs, or they are of several Slurms.
     """
     nobodys = _NOBODYS - ({Absence.ON_DEMAND} if on_demand else set())
     wanted = set(names) - {name for name, gone in inventory.absent.items() if gone.absence in nobodys}
-    scheduler, homes = _homes(plan, wanted)
-    nodes = {node.name: node for node in _nodes(plan, scheduler, homes, wanted)}
-    if not nodes:
-        raise _nobody(plan)
+    running = {name: pool for name, pool in _pools_of(plan) if wanted & pool.slots.keys()}
+    scheduler = _scheduler(plan, running)
+    ways = tuple(_ways(plan, {pool.site for pool in running.values()}))
+    nodes = {node.name: node for node in _nodes(catalogue, scheduler, running, wanted, between=bool(ways))}
     absent = {name: gone for name, gone in inventory.absent.items() if name in nodes}
-    ways = tuple(_ways(plan, {node.site for node in nodes.values()}))
     return Asked(
         nodes=nodes,
-        checks=_checks(plan, catalogue, nodes) | ({Check.LINK} if ways else set()),
         controller=scheduler.controllers[0],
-        parts=tuple(_parts(plan, scheduler, homes, nodes, on_demand=on_demand)),
+        parts=tuple(_parts(scheduler, running, nodes, on_demand=on_demand)),
         ways=ways,
         held={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.HELD},
         missing={name: gone.reason for name, gone in absent.items() if gone.absence is Absence.NO_INSTANCE},
@@ -184,19 +191,13 @@ def _reason(gone: Absent) -> str:
     return f"not in the inventory: {gone.reason}"
 
 
-def _homes(plan: Plan, wanted: set[str]) -> tuple[SlurmPlan, dict[str, str]]:
-    """The one Slurm that has all of the wanted slots that run jobs, and pool → partition.
-
-    All in one partition, if one has them all; else each pool in its own. Of several the default one.
-    """
-    running = {name: pool for name, pool in _pools_of(plan) if wanted & pool.slots.keys()}
+def _scheduler(plan: Plan, running: Mapping[str, PoolPlan]) -> SlurmPlan:
+    """The one Slurm that has all of these pools."""
     if not running:
         raise _nobody(plan)
     for scheduler in plan.slurm.values():
         if running.keys() <= scheduler.pools.keys():
-            whole = _first(scheduler, running.keys())
-            homes = {pool: whole or _first(scheduler, {pool}) for pool in running}
-            return scheduler, homes
+            return scheduler
     raise _scattered(running)
 
 
@@ -211,25 +212,38 @@ def _first(scheduler: SlurmPlan, pools: Collection[str]) -> str:
 
 
 def _parts(
-    plan: Plan,
-    scheduler: SlurmPlan,
-    homes: Mapping[str, str],
-    nodes: Mapping[str, Node],
-    *,
-    on_demand: bool,
+    scheduler: SlurmPlan, running: Mapping[str, PoolPlan], nodes: Mapping[str, Node], *, on_demand: bool
 ) -> Iterator[Part]:
-    for partition in sorted(set(homes.values())):
-        pools = [pool for pool, home in homes.items() if home == partition]
-        names = tuple(name for name in nodes if any(name in plan.pools[pool].slots for pool in pools))
-        of_slurm = {name for pool in pools for name in scheduler.pools[pool].burst} if on_demand else set()
-        launched = frozenset(of_slurm.intersection(names))
+    """By partition, and within one by checks."""
+    alike: dict[tuple[str, tuple[Check, ...]], list[str]] = {}
+    for pools in _alike(running, nodes):
+        whole = _first(scheduler, pools)
+        for pool in pools:
+            home = whole or _first(scheduler, {pool})
+            slots = [name for name in running[pool].slots if name in nodes]
+            alike.setdefault((home, tuple(sorted(nodes[slots[0]].checks))), []).extend(slots)
+    of_slurm = {name for pool in running for name in scheduler.pools[pool].burst} if on_demand else set()
+    for (partition, _), slots in sorted(alike.items()):
+        launched = frozenset(of_slurm.intersection(slots))
         yield Part(
             partition=partition,
             most_hours=scheduler.partitions[partition].max_hours,
-            nodes=names,
+            nodes=tuple(sorted(slots)),
             on_demand=launched,
             launched_within_s=_launched_within_s(scheduler) if launched else 0,
         )
+
+
+def _alike(running: Mapping[str, PoolPlan], nodes: Mapping[str, Node]) -> list[list[str]]:
+    """Pools by the checks that their nodes are proven by.
+
+    Those that are alike are one job, if one partition has them all; else each is one in its own partition.
+    """
+    found: dict[frozenset[Check], list[str]] = {}
+    for name, pool in running.items():
+        checks = next(nodes[slot].checks for slot in pool.slots if slot in nodes)
+        found.setdefault(checks, []).append(name)
+    return list(found.values())
 
 
 def _launched_within_s(scheduler: SlurmPlan) -> int:
@@ -244,15 +258,23 @@ def _pools_of(plan: Plan) -> Iterator[tuple[str, PoolPlan]]:
     return ((name, pool) for name, pool in plan.pools.items() if name in named)
 
 
-def _nodes(plan: Plan, scheduler: SlurmPlan, homes: Mapping[str, str], wanted: set[str]) -> Iterator[Node]:
-    for name in sorted(homes):
-        pool = plan.pools[name]
+def _nodes(
+    catalogue: Catalogue,
+    scheduler: SlurmPlan,
+    running: Mapping[str, PoolPlan],
+    wanted: set[str],
+    *,
+    between: bool,
+) -> Iterator[Node]:
+    for name, pool in sorted(running.items()):
+        declared = frozenset(catalogue.platforms[pool.platform].checks)
+        checks = declared | {Check.LINK} if between else declared
         for slot in pool.slots.values():
             if slot.name in wanted:
-                yield _node(pool, slot, scheduler.pools[name].memory_mib)
+                yield _node(pool, slot, scheduler.pools[name].memory_mib, checks)
 
 
-def _node(pool: PoolPlan, slot: Slot, memory_mib: int | None) -> Node:
+def _node(pool: PoolPlan, slot: Slot, memory_mib: int | None, checks: frozenset[Check]) -> Node:
     ports = [
         Port(port.fabric, port.rail, port.interface, _bare(port.address))
         for port in slot.ports
@@ -267,33 +289,12 @@ def _node(pool: PoolPlan, slot: Slot, memory_mib: int | None) -> Node:
         management_interface=pool.management_interface,
         management_address=_bare(slot.addresses.get(MANAGEMENT)),
         nvlinks=has_nvlinks(pool.accelerator, pool.accelerators_per_node),
+        checks=checks,
     )
 
 
 def _bare(address: str | None) -> str:
     return (address or "").partition("/")[0]
-
-
-def _checks(plan: Plan, catalogue: Catalogue, nodes: Mapping[str, Node]) -> frozenset[Check]:
-    """What the platforms of the nodes declare, which must be the same for all."""
-    platforms: dict[frozenset[Check], list[Platform]] = {}
-    for pool in plan.pools.values():
-        if nodes.keys() & pool.slots.keys():
-            platform = catalogue.platforms[pool.platform]
-            platforms.setdefault(frozenset(platform.checks), []).append(platform)
-    if len(platforms) > 1:
-        raise UsageError(
-            "these nodes are not proven by the same checks, so no one run is of all of them",
-            code="VAL004",
-            where="--limit",
-            got="; ".join(
-                f"{', '.join(sorted({one.name for one in alike}))}: {', '.join(sorted(checks)) or 'none'}"
-                for checks, alike in platforms.items()
-            ),
-            expected="nodes whose platforms declare the same checks",
-            hint="run it once for each with --limit POOL",
-        )
-    return next(iter(platforms))
 
 
 def _nobody(plan: Plan) -> UsageError:

@@ -55,7 +55,12 @@ def of_accelerators(platform: Platform, nodes: int, node_gb_s: float | None) -> 
             bounds.append(_out_of_a_domain(collective, ranks, nodes, nodes // domains, beyond_gb_s))
         for most, source in sorted(bounds)[:1]:
             yield Ceiling(
-                check=Check.NCCL_TESTS, collective=collective, ranks=ranks, gb_s=round(most, 3), source=source
+                check=Check.NCCL_TESTS,
+                platform=platform.name,
+                collective=collective,
+                ranks=ranks,
+                gb_s=round(most, 3),
+                source=source,
             )
 
 
@@ -89,6 +94,7 @@ def above(expectation: Expectation, ceilings: Iterable[Ceiling]) -> Ceiling | No
             for one in ceilings
             if (one.check, one.collective) == (key.check, key.collective)
             and key.ranks in (None, one.ranks)
+            and (one.platform is None or key.platform in (None, one.platform))
             and gate * scale > one.gb_s * MBIT_S[Unit.GB_S]
         ),
         None,

@@ -107,6 +107,8 @@ class Ceiling(Model):
     """Most bus bandwidth that any algorithm reaches on these machines, whatever anybody expects."""
 
     check: str
+    platform: str | None = None
+    """Of all nodes that took part; None for any, as runs have it that were all of one."""
     collective: str
     ranks: int | None = None
     """None for any number."""

@@ -76,8 +76,16 @@ _CLOCK = Expectation(
 )
 
 
-def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expectations:
+def expectations(
+    plan: Plan, catalogue: Catalogue, nodes: Iterable[str], jobs: Iterable[Iterable[str]] = ()
+) -> Expectations:
     """All that may be asked of these slots; where no source gives a figure there is none.
+
+    Args:
+        plan: of the cluster.
+        catalogue: with its platforms.
+        nodes: the slots.
+        jobs: those of them that exchange data with each other; all of them where nothing is said.
 
     Raises:
         UsageError: a figure of the catalogue makes a gate that nothing reaches, or that lets
@@ -89,22 +97,29 @@ def expectations(plan: Plan, catalogue: Catalogue, nodes: Iterable[str]) -> Expe
     for fabric in sorted({link.fabric for link in links}):
         found += _of_fabric([link for link in links if link.fabric == fabric])
     found += of_state(plan, catalogue, wanted)
-    platform = _platform(plan, catalogue, wanted)
-    highest: tuple[Ceiling, ...] = ()
-    if platform is not None and platform.accelerators:
-        found += of_accelerators(platform.name, len(wanted), platform.accelerators)
-        node_gb_s = _efa_gb_s(plan, platform, wanted) or _node_gb_s(links)
-        highest = tuple(ceilings.of_accelerators(platform, len(wanted), node_gb_s))
+    highest: list[Ceiling] = []
+    for platform, job in _by_platform(plan, catalogue, [sorted(set(job)) for job in jobs] or [wanted]):
+        found += of_accelerators(platform.name, len(job), platform.accelerators or 0)
+        node_gb_s = _efa_gb_s(plan, platform, job) or _node_gb_s(list(_links(plan, catalogue, job)))
+        highest += ceilings.of_accelerators(platform, len(job), node_gb_s)
     for expectation in found:
         refuse_absurd(expectation, len(wanted), found, _healthy(links), highest)
-    return Expectations(expectations=tuple(found), ceilings=highest)
+    return Expectations(expectations=tuple(found), ceilings=tuple(highest))
 
 
-def _platform(plan: Plan, catalogue: Catalogue, nodes: list[str]) -> Platform | None:
-    """The one platform of these slots, where it is proven by nccl-tests."""
-    names = {pool.platform for pool in plan.pools.values() if pool.slots.keys() & set(nodes)}
-    platform = catalogue.platforms[names.pop()] if len(names) == 1 else None
-    return platform if platform is not None and Check.NCCL_TESTS in platform.checks else None
+def _by_platform(
+    plan: Plan, catalogue: Catalogue, jobs: list[list[str]]
+) -> Iterator[tuple[Platform, list[str]]]:
+    """Jobs of one platform that is proven by nccl-tests; of several with as many nodes the first."""
+    seen: set[tuple[str, int]] = set()
+    for job in jobs:
+        names = {pool.platform for pool in plan.pools.values() if pool.slots.keys() & set(job)}
+        platform = catalogue.platforms[names.pop()] if len(names) == 1 else None
+        if platform is None or Check.NCCL_TESTS not in platform.checks:
+            continue
+        if (platform.name, len(job)) not in seen:
+            seen.add((platform.name, len(job)))
+            yield platform, job
 
 
 def _node_gb_s(links: list[Links]) -> float | None:

@@ -291,7 +291,9 @@ class Run(Model):
     rails: tuple[Rail, ...]
     """All rail ports of those slots."""
     checks: tuple[str, ...]
-    """Checks that apply: each must be measured on every slot asked for."""
+    """Checks that apply: each must be measured on every slot asked for, but for those of `not_declared`."""
+    not_declared: dict[str, tuple[str, ...]] = {}
+    """Check → slots of which it is not asked, sorted: their platforms do not declare it, and others' do."""
     together: tuple[str, ...] = ()
     """Checks that measured several nodes at the same time; nodes that share anything measured one another."""
     not_applicable: dict[str, str] = {}
@@ -299,7 +301,10 @@ class Run(Model):
     links: dict[str, tuple[str, str]] = {}
     """Link → its two sites, of both of which slots were asked for."""
     partitions: dict[str, tuple[str, ...]] = {}
-    """Partition → slots of it that were asked for; each is measured in a job of its own."""
+    """Partition → slots of it that were asked for, sorted.
+
+    Each is measured in a job of its own; those of one that are not proven by the same checks in several.
+    """
     missing: dict[str, str] = {}
     """Slot → why there is nothing that could be measured: no instance fills it."""
     held: dict[str, str] = {}

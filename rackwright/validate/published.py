@@ -72,6 +72,7 @@ def of_accelerators(platform: str, nodes: int, accelerators: int) -> Iterator[Ex
                 key=Key(
                     name="busbw",
                     check=Check.NCCL_TESTS,
+                    platform=platform,
                     collective=figure.collective,
                     size_bytes=figure.size_bytes,
                     ranks=nodes * accelerators,

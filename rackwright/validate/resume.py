@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
     from rackwright.validate.model import Run
 
-_SAME = ("cluster", "suite", "suite_sha256", "plan_sha256", "sites", "checks", "not_applicable")
+_SAME = (
+    "cluster",
+    "suite",
+    "suite_sha256",
+    "plan_sha256",
+    "sites",
+    "checks",
+    "not_applicable",
+    "not_declared",
+)
 """Fields without which two halves are of two different runs."""
 
 

@@ -20,7 +20,7 @@ from rackwright.validate.resume import alone_in, cut_off, taken_up
 from rackwright.validate.steps import Ground, batches, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from rackwright.plan.model import Plan, PoolPlan
@@ -68,8 +68,15 @@ class Order:
 
     @property
     def checks(self) -> tuple[AnyCheck, ...]:
-        """Checks of the suite that the nodes' platforms declare."""
-        return tuple(check for check in self.suite.checks if check.check in self.asked.checks)
+        """Checks of the suite that any of the nodes is proven by."""
+        return self._of(self.asked.checks)
+
+    def checks_of(self, part: Part) -> tuple[AnyCheck, ...]:
+        """Checks of the suite that are made of the nodes of a part, which are alike in them."""
+        return self._of(self.asked.nodes[part.nodes[0]].checks)
+
+    def _of(self, declared: Collection[str]) -> tuple[AnyCheck, ...]:
+        return tuple(check for check in self.suite.checks if check.check in declared)
 
     @property
     def gone(self) -> set[str]:
@@ -86,6 +93,12 @@ class Order:
             if check.check not in applying
         }
 
+    @property
+    def not_declared(self) -> dict[str, tuple[str, ...]]:
+        """Check of these → nodes that are not proven by it, where others are."""
+        without = {check.check: self.asked.not_proven_by(check.check) for check in self.checks}
+        return {check: names for check, names in without.items() if names}
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -97,11 +110,12 @@ class Estimate:
     """If every step took as long as it may."""
 
 
-def estimate(order: Order, names: Iterable[str]) -> Estimate:
-    """What the suite takes, batch by batch."""
+def estimate(order: Order, part: Part, names: Iterable[str]) -> Estimate:
+    """What the suite takes on nodes of a part, batch by batch."""
     nodes = [order.asked.nodes[name] for name in names]
     ground = Ground(nodes, mpi=order.suite.mpi, ways=order.asked.ways)
-    made = [(check, list(batches(check, ground))) for check in in_order(order.checks)] if ground.nodes else []
+    checks = in_order(order.checks_of(part)) if ground.nodes else ()
+    made = [(check, list(batches(check, ground))) for check in checks]
     return Estimate(
         steps=sum(len(batch) for _, of_check in made for batch in of_check),
         about_s=sum(check.settle_s + check.about_s * len(of_check) for check, of_check in made),
@@ -169,7 +183,7 @@ def _make_parts(
     order: Order, evidence: Evidence, controller: Controller, tell: Callable[[str], None]
 ) -> None:
     parts = {part: _to_measure(order, part, evidence.run) for part in order.asked.parts}
-    _announce(order, list(parts.values()), evidence, tell)
+    _announce(order, parts, evidence, tell)
     for part, names in parts.items():
         _measure(order, part, names, evidence, controller=controller, tell=tell)
 
@@ -180,11 +194,13 @@ def _to_measure(order: Order, part: Part, run: Run) -> list[str]:
     return [name for name in part.nodes if name in left]
 
 
-def _announce(order: Order, parts: list[list[str]], evidence: Evidence, tell: Callable[[str], None]) -> None:
-    expected = [estimate(order, names) for names in parts]
+def _announce(
+    order: Order, parts: Mapping[Part, list[str]], evidence: Evidence, tell: Callable[[str], None]
+) -> None:
+    expected = [estimate(order, part, names) for part, names in parts.items()]
     tell(
         f"{order.suite.name}: about {sum(one.about_s for one in expected):.0f} s for "
-        f"{sum(one.steps for one in expected)} steps on {sum(map(len, parts))} of "
+        f"{sum(one.steps for one in expected)} steps on {sum(map(len, parts.values()))} of "
         f"{len(order.asked.nodes)} nodes; evidence in {evidence.folder}"
     )
     if evidence.run.resumed:
@@ -203,13 +219,14 @@ def _measure(  # noqa: PLR0913 (a job is had, and the suite made in it)
     """Have a job on the nodes of a part, and make the suite in it."""
 
     def course(job: Job) -> Course:
-        return Course(order.asked, order.checks, order.suite, controller, job, evidence, tell)
+        return Course(order.asked, order.checks_of(part), order.suite, controller, job, evidence, tell)
 
+    longest_s = estimate(order, part, names).longest_s
     wish = Wish(
         name=f"rackwright-{order.suite.name}-{part.partition}-{_called(evidence)}",
         partition=part.partition,
         start_within_s=order.suite.start_within_s + part.launched_within_s,
-        most_minutes=minutes(estimate(order, names).longest_s + part.launched_within_s, part.most_hours),
+        most_minutes=minutes(longest_s + part.launched_within_s, part.most_hours),
         on_demand=part.on_demand,
     )
     if evidence.run.resumed:
@@ -304,11 +321,20 @@ def _run(order: Order, now: datetime) -> Run:
         checks=tuple(check.check for check in order.checks),
         together=tuple(check.check for check in order.checks if getattr(check, "at_once", 1) > 1),
         not_applicable=order.not_applicable,
+        not_declared=order.not_declared,
         links={way.link: way.between for way in order.asked.ways},
-        partitions={part.partition: part.nodes for part in order.asked.parts},
+        partitions=_partitions(order.asked.parts),
         missing=dict(order.asked.missing),
         expectations=_TO_BE_WRITTEN,
     )
+
+
+def _partitions(parts: Iterable[Part]) -> dict[str, tuple[str, ...]]:
+    """Partition → its slots that are asked for, in one job or in several."""
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        found.setdefault(part.partition, []).extend(part.nodes)
+    return {name: tuple(sorted(slots)) for name, slots in found.items()}
 
 
 def _slots_by(order: Order, of: Callable[[str, PoolPlan], str]) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from rackwright.verdict.model import Kind, Value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rackwright.validate.expectations import Expectation
+    from rackwright.validate.expectations import Expectation, Key
     from rackwright.validate.model import Measurement
     from rackwright.verdict.evidence import Evidence
 
@@ -63,13 +63,18 @@ class AcceleratorBandwidth:
         """Which figure of this check selects no value; empty where each selects one."""
         for one in evidence.expectations.expectations:
             key = one.key
-            mine = key.check == self.check and key.name == "busbw"
-            if mine and not any(
+            if self._is_of(key, found, evidence) and not any(
                 evidence.bounds.fits(key, value) and value.unit is one.unit for value in found
             ):
                 size = f" of {key.size_bytes} bytes" if key.size_bytes else ""
                 return f"the figure for {key.collective or 'any collective'}{size} selects no value"
         return ""
+
+    def _is_of(self, key: Key, found: list[Measurement], evidence: Evidence) -> bool:
+        """Whether a figure is for machines like these and so many of their accelerators."""
+        bandwidth = (key.check, key.name) == (self.check, "busbw")
+        so_many = key.ranks is None or any(one.context.ranks == key.ranks for one in found)
+        return bandwidth and so_many and evidence.bounds.are_kind_of(key, found)
 
 
 def _share(one: tuple[Measurement, Expectation]) -> float:

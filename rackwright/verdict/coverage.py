@@ -100,12 +100,12 @@ def _unknown(evidence: Evidence, check: str) -> Iterator[Judgement]:
     kind = KINDS.get(check)
     if kind is None:
         cause = f"{check} was asked for, and no criterion judges it"
-    elif evidence.nodes and not evidence.subjects(kind):
-        cause = f"{check} was asked for, and there is no {kind} to judge by it"
     else:
-        return
-    for site in evidence.run.sites:
-        yield unmeasured(Who(Kind.SITE, site), NAME, cause, value=Value.NOT_RUN)
+        cause = f"{check} was asked for, and there is no {kind} to judge by it"
+    for view in evidence.views(check):
+        if kind is None or (view.nodes and not view.subjects(kind)):
+            for site in view.run.sites:
+                yield unmeasured(Who(Kind.SITE, site), NAME, cause, value=Value.NOT_RUN)
 
 
 def _holes(evidence: Evidence, step: Step, blamed: set[str]) -> Iterator[Judgement]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from rackwright.catalogue.model import Check
 from rackwright.validate.model import Ended
 from rackwright.verdict.judgement import Who
 from rackwright.verdict.matching import Bounds
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from rackwright.validate.expectations import Expectation, Expectations
     from rackwright.validate.model import Artefact, Measurement, Measurements, Rail, Run, Step
 
+BETWEEN_NODES = frozenset({Check.PAIRS, Check.COLLECTIVES, Check.NCCL_TESTS, Check.NCCOM_TEST})
+"""Checks in which the nodes of a job exchange data with each other, and with no others."""
 _USABLE = frozenset({Ended.DONE, Ended.FAILED})
 
 
@@ -27,6 +30,34 @@ class Evidence:
     run: Run
     measurements: Measurements
     expectations: Expectations
+
+    def views(self, check: str) -> tuple[Evidence, ...]:
+        """The same, of the slots that a check was asked of; apart by job, where it has them exchange data."""
+        asked = frozenset(self.asked).difference(self.run.not_declared.get(check, ()))
+        groups = [asked & job for job in self.jobs] if check in BETWEEN_NODES else [asked]
+        return tuple(self._view(group) for group in groups if group)
+
+    @cached_property
+    def jobs(self) -> tuple[frozenset[str], ...]:
+        """Slots that were measured together: of one partition, and proven by the same checks."""
+        excepted = {check: frozenset(names) for check, names in self.run.not_declared.items()}
+        found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        for partition, names in (self.run.partitions or {"": self.asked}).items():
+            for name in names:
+                without = tuple(check for check in excepted if name in excepted[check])
+                found.setdefault((partition, without), []).append(name)
+        return tuple(map(frozenset, found.values()))
+
+    def _view(self, names: frozenset[str]) -> Evidence:
+        if names.issuperset(self.asked):
+            return self
+        if names not in self._views:
+            self._views[names] = Evidence(_only(self.run, names), self.measurements, self.expectations)
+        return self._views[names]
+
+    @cached_property
+    def _views(self) -> dict[frozenset[str], Evidence]:
+        return {}
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
@@ -200,6 +231,18 @@ class Evidence:
     def bound(self, measurement: Measurement) -> Expectation | None:
         """The expectation that a value has."""
         return self.bounds.of(measurement)
+
+
+def _only(run: Run, names: frozenset[str]) -> Run:
+    """What a run has of some of its slots; steps that are of nobody are all of theirs too."""
+    sites = {site: tuple(name for name in slots if name in names) for site, slots in run.sites.items()}
+    return run.model_copy(
+        update={
+            "sites": {site: slots for site, slots in sites.items() if slots},
+            "rails": tuple(rail for rail in run.rails if rail.node in names),
+            "steps": tuple(step for step in run.steps if not step.nodes or names.intersection(step.nodes)),
+        }
+    )
 
 
 def port_name(rail: Rail) -> str:

@@ -88,8 +88,9 @@ def over(planned: Expectations, path: Path, run: Run, measurements: Measurements
 
 
 def _identities(key: Key) -> set[str]:
-    """What a figure of a file may be about to stand in place of the plan's: the same, in all pools too."""
-    return {key.identity, key.model_copy(update={"pool": None}).identity}
+    """What a figure of a file may be about to stand in place of the plan's: the same, or the same of all."""
+    wider = {"pool": None}, {"platform": None}, {"pool": None, "platform": None}
+    return {key.identity, *(key.model_copy(update=one).identity for one in wider)}
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,12 @@ def judge(
         started=run.started,
         verdict=worst(subject.verdict for subject in found),
         subjects=found,
-        not_applicable={**run.not_applicable, **fleet.not_applicable(evidence), **_without(history)},
+        not_applicable={
+            **run.not_applicable,
+            **_not_declared(run),
+            **fleet.not_applicable(evidence),
+            **_without(history),
+        },
         not_judged=_not_judged(evidence),
         held=run.held,
     )
@@ -60,14 +65,17 @@ def _judgements(evidence: Evidence) -> list[Judgement]:
     found = [*_absent(evidence), *_unfinished(evidence)]
     for criterion in CRITERIA:
         if criterion.check in evidence.run.checks:
-            found += _by(criterion, evidence)
+            for view in evidence.views(criterion.check):
+                found += _by(criterion, view)
     found += fleet.Speed().judge(evidence)
     found += fleet.BestOnNode().judge(evidence)
     found += Stability().judge(evidence)
     if Asymmetry.check in evidence.run.checks:
-        found += Asymmetry().judge(evidence)
+        for view in evidence.views(Asymmetry.check):
+            found += Asymmetry().judge(view)
     if CollectiveBandwidth.check in evidence.run.checks:
-        found += CollectiveBandwidth().judge(evidence, _faulty(evidence, found))
+        for view in evidence.views(CollectiveBandwidth.check):
+            found += CollectiveBandwidth().judge(view, _faulty(view, found))
     failed = [
         artefact.path for one in found if one.reason.value is Value.FAIL for artefact in one.reason.evidence
     ]
@@ -142,6 +150,16 @@ def _without(history: History | None) -> dict[str, str]:
         return {RepeatOffender.name: f"earlier runs say nothing: {', '.join(sorted(history.unread)[:5])}"}
     why = "it was told of no earlier run" if history is None else "there is no earlier run of these days"
     return {RepeatOffender.name: why}
+
+
+def _not_declared(run: Run) -> dict[str, str]:
+    """Check and platform that it is not asked of, where it is of others."""
+    return {
+        f"{check}: {platform}": "this platform does not declare it"
+        for check, names in run.not_declared.items()
+        for platform, slots in run.platforms.items()
+        if not set(names).isdisjoint(slots)
+    }
 
 
 def _not_judged(evidence: Evidence) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rackwright.catalogue.model import Check
 from rackwright.validate.model import Ended
+from rackwright.verdict.evidence import BETWEEN_NODES
 from rackwright.verdict.judgement import Judgement, Who, judged
 from rackwright.verdict.matching import amount, within
 from rackwright.verdict.model import Kind, Value
@@ -30,9 +31,6 @@ SAID: Mapping[str, str] = {
 
 SENT = frozenset({"port_xmit_data", "tx_bytes"})
 """Counters of what a port has sent (Linux, infiniband and net statistics; EFA's own)."""
-
-OVER_PORTS = frozenset({Check.PAIRS, Check.COLLECTIVES, Check.NCCL_TESTS, Check.NCCOM_TEST})
-"""Checks whose data must leave a node where several take part."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ _UNUSED = Value.NOT_RUN, "it took part in nothing that would go over its ports"
 
 def _goes_over_ports(step: Step) -> bool:
     """Whether a step came to its end that had several nodes exchange data."""
-    return step.check in OVER_PORTS and step.ended is Ended.DONE and len(step.nodes) > 1
+    return step.check in BETWEEN_NODES and step.ended is Ended.DONE and len(step.nodes) > 1
 
 
 def _planned(bound: Expectation) -> str:

@@ -27,7 +27,9 @@ def text_of(case: str) -> str:
     return (CASES / case / "input.txt").read_text(encoding="utf-8")
 
 
-def run_of(check: Check, tool: Tool, nodes: tuple[str, ...], *, together: bool = False) -> Run:
+def run_of(
+    check: Check, tool: Tool, nodes: tuple[str, ...], *, together: bool = False, platform: str = PLATFORM
+) -> Run:
     """A run with a step a node, or one of all nodes."""
     parts = [nodes] if together else [(node,) for node in nodes]
     return Run(
@@ -38,7 +40,7 @@ def run_of(check: Check, tool: Tool, nodes: tuple[str, ...], *, together: bool =
         finished="2026-11-28T08:10:00Z",
         sites={"hall": nodes},
         site_kinds={"hall": "onprem"},
-        platforms={PLATFORM: nodes},
+        platforms={platform: nodes},
         rails=(),
         checks=(check,),
         expectations=Artefact(path="expectations.json", sha256=SHA),
@@ -107,14 +109,14 @@ def limits_of(check: Check) -> tuple[Expectation, ...]:
     return tuple(_limit(one) for one in limits().limits if one.check == check)
 
 
-def planned(check: Check, name: str, **bound: object) -> Expectation:
+def planned(check: Check, name: str, *, platform: str = PLATFORM, **bound: object) -> Expectation:
     """Something that the plan expects of the platform."""
     words = bound.get("one_of")
     unit = Unit.WORD if words else bound.pop("unit", Unit.COUNT)
     values: dict[str, object] = {"nominal": bound.get("at_least", 0) or 0, **bound}
     return Expectation.model_validate(
         {
-            "key": Key(name=name, check=check, platform=PLATFORM),
+            "key": Key(name=name, check=check, platform=platform),
             "unit": unit,
             "provenance": Provenance.PLAN,
             "source": "a test",

@@ -116,6 +116,7 @@ def _all_gone(zone: Zone, before: dict[str, set[str]]) -> None:
     assert not any(zone.latest(project).get("pending_operations") for project in PROJECTS)
 
 
+@pytest.mark.slow
 def test_a_zone_that_was_cut_off_goes_on_and_makes_nothing_twice(make_zone: Callable[..., Zone]) -> None:
     zone = make_zone()
     before, launched = zone.cloud.there(), len(zone.cloud.boxes.launched)

@@ -77,9 +77,12 @@ def _done(lab: Lab) -> str:
     return said
 
 
-def test_make_lab_goes_on_wherever_it_was_cut_off(fresh: Lab) -> None:
-    for stage, after_s in CUTS_S.items():
-        _cut(fresh, stage, after_s)
+@pytest.mark.parametrize(
+    "stages", [("up", "converge"), pytest.param(tuple(CUTS_S), marks=pytest.mark.slow)], ids=["two", "all"]
+)
+def test_make_lab_goes_on_wherever_it_was_cut_off(fresh: Lab, stages: tuple[str, ...]) -> None:
+    for stage in stages:
+        _cut(fresh, stage, CUTS_S[stage])
     assert "is up and proven" in _done(fresh)
     consoles = {name: (fresh.places.state / "console" / f"{name}.log") for name in fresh.states()}
     boots = {name: log.read_text(errors="replace").count(_KEYS) for name, log in consoles.items()}

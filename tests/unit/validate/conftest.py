@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NAMES = ("node-001", "node-002", "node-003")
+CHECKS = frozenset(Check) - {Check.NCCL_TESTS, Check.NCCOM_TEST}
 
 
 def node(name: str) -> Node:
     """A node of two rails."""
     number = int(name[-3:])
     ports = tuple(Port("compute", rail, f"r{rail}", f"10.0.{rail}.{number}") for rail in range(2))
-    return Node(name, "hall", ports, 900, 0, "mgmt0", f"10.1.0.{number}")
+    return Node(name, "hall", ports, 900, 0, "mgmt0", f"10.1.0.{number}", CHECKS)
 
 
 @pytest.fixture
@@ -31,9 +32,8 @@ def nodes() -> list[Node]:
 @pytest.fixture
 def whom() -> Asked:
     """Three nodes that may be asked for everything that the lab can prove."""
-    checks = frozenset(Check) - {Check.NCCL_TESTS, Check.NCCOM_TEST}
     nodes = {name: node(name) for name in NAMES}
-    return Asked(nodes, checks, "head-001", (Part("all", None, NAMES),), (), {}, {}, {})
+    return Asked(nodes, "head-001", (Part("all", None, NAMES),), (), {}, {}, {})
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whom a run is of: nodes that run jobs, of one Slurm, of whom the same can be proven."""
+"""Whom a run is of: nodes that run jobs, of one Slurm, in a job for each that can be had and proven alike."""
 
 from __future__ import annotations
 
@@ -71,23 +71,45 @@ def test_what_the_factory_has_not_delivered_is_not_asked_for(make_asked: Callabl
     assert list(make_asked("lab", node_003=Absence.UNDELIVERED).nodes) == ["node-001", "node-002"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "names", "code"),
-    [("lab", ["head-001"], "VAL003"), ("hybrid", [], "VAL004")],
-)
-def test_who_cannot_be_asked_in_one_run_is_told(
-    make_asked: Callable[..., Asked], spec: str, names: list[str], code: str
-) -> None:
+def test_who_runs_no_jobs_is_told(make_asked: Callable[..., Asked]) -> None:
     with pytest.raises(UsageError) as caught:
-        make_asked(spec, *names)
-    assert caught.value.code == code
+        make_asked("lab", "head-001")
+    assert caught.value.code == "VAL003"
 
 
-def test_each_pool_of_a_hybrid_cluster_is_a_run_of_its_own(make_asked: Callable[..., Asked]) -> None:
-    gpus, chips = make_asked("hybrid", "h100-001"), make_asked("hybrid", "trn2-001")
-    assert [part.partition for part in (*gpus.parts, *chips.parts)] == ["h100", "trn2"]
-    assert Check.NCCL_TESTS in gpus.checks
-    assert Check.NCCOM_TEST in chips.checks
+def test_nodes_of_two_slurms_are_no_one_run() -> None:
+    cluster = open_cluster(paths.repository() / "clusters" / "hybrid.yaml")
+    (slurm,) = cluster.plan.slurm.values()
+    apart = {pool: slurm.model_copy(update={"pools": {pool: slurm.pools[pool]}}) for pool in slurm.pools}
+    plan = cluster.plan.model_copy(update={"slurm": apart})
+    with pytest.raises(UsageError) as caught:
+        asked(plan, cluster.catalogue, inventory(), ["h100-001", "trn2-001"])
+    assert (caught.value.code, caught.value.got) == ("VAL004", "nodes of h100, trn2")
+
+
+def test_gpus_and_trainium_are_one_run_and_each_node_is_proven_by_what_its_platform_declares(
+    make_asked: Callable[..., Asked],
+) -> None:
+    whom = make_asked("hybrid", "h100-001", "h100-002", "trn2-001")
+    assert [(part.partition, part.nodes) for part in whom.parts] == [
+        ("h100", ("h100-001", "h100-002")),
+        ("trn2", ("trn2-001",)),
+    ]
+    assert whom.not_proven_by(Check.NCCL_TESTS) == ("trn2-001",)
+    assert whom.not_proven_by(Check.NCCOM_TEST) == ("h100-001", "h100-002")
+    assert whom.not_proven_by(Check.CLOCK) == whom.not_proven_by(Check.LINK) == ()
+
+
+def test_nodes_of_one_partition_that_are_not_proven_alike_are_two_jobs() -> None:
+    cluster = open_cluster(paths.repository() / "clusters" / "hybrid.yaml")
+    (name, slurm), *_ = cluster.plan.slurm.items()
+    both = {"all": slurm.partitions["h100"].model_copy(update={"pools": ("h100", "trn2")})}
+    plan = cluster.plan.model_copy(update={"slurm": {name: slurm.model_copy(update={"partitions": both})}})
+    whom = asked(plan, cluster.catalogue, inventory(), ["h100-001", "trn2-001", "trn2-002"])
+    assert sorted((part.partition, part.nodes) for part in whom.parts) == [
+        ("all", ("h100-001",)),
+        ("all", ("trn2-001", "trn2-002")),
+    ]
 
 
 def test_nodes_of_two_sites_are_one_run_in_a_job_for_each_partition(make_asked: Callable[..., Asked]) -> None:

@@ -174,3 +174,19 @@ def test_a_gate_for_two_ranks_is_held_to_what_two_can_reach() -> None:
         refuse_absurd(of_two, 1000, planned, {})
     of_many = gate.model_copy(update={"key": gate.key.model_copy(update={"ranks": 1000})})
     refuse_absurd(of_many, 2, planned, {})
+
+
+def test_of_two_platforms_each_has_figures_for_what_one_of_its_jobs_has(catalogue: Catalogue) -> None:
+    """One of Trainium too, of which nobody published any; and a job of both is no job of either."""
+    plan = build(load(paths.repository() / "clusters" / "hybrid.yaml"), load_catalogue(), None)[0]
+    gpus, chips = ["h100-001", "h100-002"], ["trn2-001", "trn2-002"]
+    alone, apart, mixed = (
+        expectations(plan, catalogue, [*gpus, *chips], jobs)
+        for jobs in ([gpus], [gpus, chips], [[*gpus, *chips]])
+    )
+    figures = [one.key for one in apart.expectations if one.key.check == Check.NCCL_TESTS and one.key.ranks]
+    assert {(key.platform, key.ranks) for key in figures} == {("dgx-h100", 16)}
+    assert apart == alone
+    assert {one.platform for one in apart.ceilings} == {"dgx-h100"}
+    assert not mixed.ceilings
+    assert not [one for one in mixed.expectations if one.key.check == Check.NCCL_TESTS and one.key.ranks]

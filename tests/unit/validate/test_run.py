@@ -21,7 +21,7 @@ from rackwright.validate.run import Order, validate
 from tests.doubles.fake_slurm import FakeSlurm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from tests.doubles.fake_slurm import Outcome
@@ -30,11 +30,10 @@ HALL = ("node-001", "node-002", "node-003")
 CLOUD = ("cnode-001", "cnode-002")
 
 
-@pytest.fixture
-def order(tmp_path: Path) -> Order:
-    cluster = open_cluster(paths.repository() / "clusters" / "lab-hybrid.yaml")
+def _order(spec: str, names: Iterable[str], tmp_path: Path) -> Order:
+    cluster = open_cluster(paths.repository() / "clusters" / f"{spec}.yaml")
     nobody = {"schema": SCHEMA, "cluster": "x", "domain": "x", "hosts": {}, "absent": {}}
-    whom = asked(cluster.plan, cluster.catalogue, Inventory.model_validate(nobody), (*HALL, *CLOUD))
+    whom = asked(cluster.plan, cluster.catalogue, Inventory.model_validate(nobody), names)
     return Order(
         plan=cluster.plan,
         plan_sha256="0" * 64,
@@ -44,6 +43,11 @@ def order(tmp_path: Path) -> Order:
         folder=tmp_path / "run",
         runs=tmp_path,
     )
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    return _order("lab-hybrid", (*HALL, *CLOUD), tmp_path)
 
 
 def silent(_name: str, _nodes: Sequence[str]) -> Outcome:
@@ -62,6 +66,31 @@ def test_each_partition_has_a_job_of_its_own(order: Order) -> None:
     } == {True}
     assert {name for step in run.steps for name in step.nodes} == {*HALL, *CLOUD}
     assert run.finished is not None
+
+
+def test_a_hybrid_of_gpus_and_trainium_is_one_run_in_which_each_is_asked_what_it_declares(
+    tmp_path: Path,
+) -> None:
+    gpus, chips = ("h100-001", "h100-002"), ("trn2-001", "trn2-002")
+    hybrid = _order("hybrid", (*gpus, *chips), tmp_path)
+    resting = [check.model_copy(update={"settle_s": 0}) for check in hybrid.suite.checks]
+    hybrid = replace(hybrid, suite=hybrid.suite.model_copy(update={"checks": tuple(resting)}))
+    slurm = FakeSlurm(dict.fromkeys((*gpus, *chips), ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(hybrid, slurm, lambda _: None).folder)
+    nodes: dict[str, set[str]] = {}
+    for step in run.steps:
+        nodes.setdefault(step.check, set()).update(step.nodes)
+    assert run.finished is not None
+    assert len(run.job_ids) == len(run.partitions) == 2
+    assert nodes["nccl-tests"] == nodes["dcgm-diag"] == nodes["links"] == set(gpus)
+    assert nodes["nccom-test"] == set(chips)
+    assert nodes["matrix"] == nodes["clock"] == {*gpus, *chips}
+    assert nodes["link"] == {gpus[0], chips[0]}
+    assert run.not_declared["nccl-tests"] == chips
+    assert run.not_declared["nccom-test"] == gpus
+    assert not {"clock", "link", "matrix"} & run.not_declared.keys()
+    assert run.not_applicable.keys() == {"pairs", "collectives"}
 
 
 def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:

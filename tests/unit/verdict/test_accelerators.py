@@ -86,6 +86,7 @@ def _reason(text: str | None, nodes: int, expected: tuple[Expectation, ...]) -> 
         started="2026-11-28T08:00:00Z",
         finished="2026-11-28T08:10:00Z",
         sites={"hall": names},
+        platforms={one.key.platform: names for one in expected if one.key.platform},
         rails=(),
         checks=(Check.NCCL_TESTS,),
         expectations=artefact,
@@ -226,6 +227,21 @@ def test_a_figure_that_selects_no_value_does_not_pass() -> None:
         Value.NOT_RUN,
         "the figure for all_reduce of 999 bytes selects no value",
     )
+
+
+def test_a_figure_of_another_platform_judges_nothing() -> None:
+    """Two platforms of as many accelerators are two things."""
+    of_others = tuple(
+        one.model_copy(update={"key": one.key.model_copy(update={"platform": "dgx-h100"})})
+        for one in _expected("p5.48xlarge", 2)
+    )
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(2), together=True, platform="p5.48xlarge")
+    verdict = judge(
+        run, measure(run, lambda _: _text("p5.48xlarge", 2, 0.6)), Expectations(expectations=of_others)
+    )
+    site = next(subject for subject in verdict.subjects if subject.name == "hall")
+    said = next(one for one in site.reasons if one.criterion == "accelerator-bandwidth")
+    assert (said.value, said.cause.split(":")[0]) == (Value.NOT_RUN, "no expectation")
 
 
 def test_a_figure_in_another_unit_judges_nothing() -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     CaseOf = Callable[[runs.World | str], Case]
 
 NODES = ("node-001", "node-002")
-NCCL = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, NODES, together=True)
+NCCL = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, NODES, together=True, platform="p5.48xlarge")
 P5 = tuple(of_accelerators("p5.48xlarge", 2, 8))
 SIZES = (2**30, 2**33, 2**34)
 
@@ -85,7 +85,7 @@ def test_a_repeat_makes_up_for_no_other_and_a_second_try_does(name: str, value: 
     lost = step.model_copy(update={"ended": Ended.TIMED_OUT, "reason": "as planted"})
     after = step.model_copy(update={"name": f"{step.name}/{name}"})
     run = NCCL.model_copy(update={"steps": (lost, after)})
-    right = planned(Check.NCCL_TESTS, "wrong", at_most=0)
+    right = planned(Check.NCCL_TESTS, "wrong", platform="p5.48xlarge", at_most=0)
     found = verdict(run, {NODES[0]: _nccl(dict.fromkeys(SIZES, 490.0))}, (*P5, right))
     assert found.verdict is value
 
@@ -98,14 +98,15 @@ def test_a_dry_run_is_no_pass() -> None:
 
 def test_no_average_over_sizes_is_looked_at() -> None:
     """AznHC and OCI have gates on the footer's average, which is the sweep's (§1.7, 4; nccl-tests#115)."""
-    expected = tuple(of_accelerators("p5en.48xlarge", 16, 8))
+    platform = "p5en.48xlarge"
+    expected = tuple(of_accelerators(platform, 16, 8))
     nodes = tuple(f"node-{number:03d}" for number in range(1, 17))
-    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, nodes, together=True)
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, nodes, together=True, platform=platform)
     rising = {2**power: min(369.9, 0.05 * 2 ** (power - 18)) for power in range(20, 35)}
     table = nccl.table(rising, nodes=16, accelerators=8)
     average = sum(rising.values()) / len(rising)
     assert average < 0.5 * 369.9
-    right = planned(Check.NCCL_TESTS, "wrong", at_most=0)
+    right = planned(Check.NCCL_TESTS, "wrong", platform=platform, at_most=0)
     assert first(verdict(run, {nodes[0]: table}, (*expected, right)), "hall").value is Value.PASS
     fallen = nccl.table({**rising, 2**34: 200.0}, nodes=16, accelerators=8)
     assert first(verdict(run, {nodes[0]: fallen}, (*expected, right)), "hall").value is Value.FAIL
