@@ -95,7 +95,9 @@ def _refresh_goes_on(site: Site, point: Callable[[Site], object], cut: Cut) -> N
     end_language_hosts(site.state)
 
 
-@pytest.mark.parametrize("cut", [CTRL_C, BOTH_KILLED], ids=["Ctrl-C", "killed"])
+@pytest.mark.parametrize(
+    "cut", [pytest.param(CTRL_C, marks=pytest.mark.slow), BOTH_KILLED], ids=["Ctrl-C", "killed"]
+)
 def test_a_refresh_that_was_cut_off_forgets_no_host_and_goes_on(
     make_site: Callable[..., Site], cut: Cut
 ) -> None:
@@ -111,7 +113,9 @@ def test_a_refresh_goes_on_wherever_it_was_cut_off(
     _refresh_goes_on(_brought_up(make_site, FEW), READING[point], cut)
 
 
-@pytest.mark.parametrize("cut", [CTRL_C, BOTH_KILLED], ids=["Ctrl-C", "killed"])
+@pytest.mark.parametrize(
+    "cut", [CTRL_C, pytest.param(BOTH_KILLED, marks=pytest.mark.slow)], ids=["Ctrl-C", "killed"]
+)
 def test_a_preview_that_was_cut_off_holds_nothing(make_site: Callable[..., Site], cut: Cut) -> None:
     site = make_site(FEW)
     _cut_off(site, ("preview",), _asked, cut)
@@ -155,7 +159,9 @@ def _all_gone(site: Site) -> None:
     end_language_hosts(site.state)
 
 
-@pytest.mark.parametrize("cut", [CTRL_C, ENGINE_KILLED], ids=["Ctrl-C", "engine killed"])
+@pytest.mark.parametrize(
+    "cut", [CTRL_C, pytest.param(ENGINE_KILLED, marks=pytest.mark.slow)], ids=["Ctrl-C", "engine killed"]
+)
 def test_a_destroy_that_was_cut_off_goes_on_and_no_host_is_powered(
     make_site: Callable[..., Site], cut: Cut
 ) -> None:

@@ -55,7 +55,16 @@ def _cut_off(site: Site, cut: Cut) -> None:
     site.slow_down(0)
 
 
-@pytest.mark.parametrize("cut", [ENGINE_KILLED, BOTH_KILLED, CTRL_C, ENDED])
+@pytest.mark.parametrize(
+    "cut",
+    [
+        BOTH_KILLED,
+        CTRL_C,
+        pytest.param(ENGINE_KILLED, marks=pytest.mark.slow),
+        pytest.param(ENDED, marks=pytest.mark.slow),
+    ],
+    ids=["killed", "Ctrl-C", "engine killed", "ended"],
+)
 def test_up_that_was_cut_off_goes_on_and_boots_no_host_twice(
     make_site: Callable[..., Site], cut: Cut
 ) -> None:
@@ -148,7 +157,12 @@ def test_a_program_takes_no_other_plan_than_the_one_its_run_was_begun_with(
 
 
 @pytest.mark.parametrize(
-    ("text", "code"), [("", ""), ("encryptionsalt: v1:abc", "PULUMI001"), ("config: {", "UP012")]
+    ("text", "code"),
+    [
+        pytest.param("", "", marks=pytest.mark.slow),
+        pytest.param("encryptionsalt: v1:abc", "PULUMI001", marks=pytest.mark.slow),
+        ("config: {", "UP012"),
+    ],
 )
 def test_settings_that_were_cut_off_while_they_were_written(
     make_site: Callable[..., Site], text: str, code: str
