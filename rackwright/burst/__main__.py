@@ -20,6 +20,7 @@ from rackwright.burst.configure import Configurer, Places
 from rackwright.burst.pools import pools
 from rackwright.burst.slurm import Slurm
 from rackwright.burst.worker import Worker
+from rackwright.errors import UsageError
 from rackwright.inventory.zone import opened
 from rackwright.plan.model import AwsSitePlan, Plan
 from rackwright.plan.observed import ObservedSlot
@@ -84,10 +85,9 @@ def main(laid: Path, work: Path, path: Path) -> int:
     """Run until it is stopped.
 
     Raises:
-        OSError, ValidationError: what the role has laid cannot be read.
+        UsageError: what the role has laid cannot be read.
     """
-    plan = Plan.model_validate_json((laid / model.PLAN).read_text(encoding="utf-8"))
-    setting = model.read(laid / model.SETTING)
+    plan, setting = model.read(laid)
     secrets = Path(os.environ["CREDENTIALS_DIRECTORY"])
     ours = worker(plan, setting, Places(paths.repository(), laid, work, secrets))
     with _listen(path) as listening:
@@ -99,4 +99,8 @@ def main(laid: Path, work: Path, path: Path) -> int:
 if __name__ == "__main__":
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.INFO)
     logging.getLogger("botocore").setLevel(logging.WARNING)
-    sys.exit(main(*map(Path, sys.argv[1:])))
+    try:
+        sys.exit(main(*map(Path, sys.argv[1:])))
+    except UsageError as spoiled:
+        log.critical("%s", model.told(spoiled))
+        sys.exit(spoiled.exit_code)

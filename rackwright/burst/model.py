@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from rackwright import documents
+from rackwright.errors import UsageError
 from rackwright.plan.observed import ObservedSlot
+from rackwright.provision import plan_file
 from rackwright.provision.aws.nodeset.model import Ground
 from rackwright.spec.base import Model
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from rackwright.errors import RackwrightError
+    from rackwright.plan.model import Plan
 
 SCHEMA: Literal["rackwright/burst/1"] = "rackwright/burst/1"
 PLAN, SETTING, KEY, CREDENTIALS, BUNDLE = (
@@ -37,10 +43,20 @@ class Setting(Model):
     """Host keys of the hosts that an instance's roles name."""
 
 
-def read(path: Path) -> Setting:
-    """Read what converge has written.
+def read(laid: Path) -> tuple[Plan, Setting]:
+    """Plan and setting that converge has laid in a folder.
 
     Raises:
-        OSError, ValidationError: not there, or not that.
+        UsageError: one of them is not there, or not that.
     """
-    return Setting.model_validate_json(path.read_text(encoding="utf-8"))
+    try:
+        setting = documents.read(Setting, laid / SETTING, "BURST002", "a setting of slots on demand")
+        return plan_file.read(laid / PLAN), setting
+    except UsageError as error:
+        error.hint = "`rackwright converge SPEC` lays it anew"
+        raise
+
+
+def told(error: RackwrightError) -> str:
+    """An error in a line of the journal."""
+    return f"{error.code} {error.where}: {error.message}: {error.got}; {error.hint}"

@@ -14,6 +14,7 @@ CHECKS = (
     Check("backend", machine.backend, needs=("engine",)),
     Check("room", machine.room),
     Check("keys", machine.keys),
+    Check("work-lock", held.work_lock),
     Check("stack-locks", held.stack_locks),
     Check("converge-lock", held.converge_lock),
     Check("accounts", sites.accounts),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import rackwright.locks
 from rackwright import paths
 from rackwright.converge import lock
 from rackwright.lack import Lack
@@ -12,8 +13,15 @@ from rackwright.provision.stacks import stacks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rackwright.doctor.model import Ground
+
+
+def work_lock(ground: Ground) -> Iterator[Lack]:
+    """No `up`, `destroy`, `refresh` or `stacks init` is at work on this cluster."""
+    file = ground.folders.state / locks.WORK
+    yield from _held("UP003", "another run is at work on this cluster", file, rackwright.locks.holder(file))
 
 
 def stack_locks(ground: Ground) -> Iterator[Lack]:
@@ -36,12 +44,12 @@ def stack_locks(ground: Ground) -> Iterator[Lack]:
 def converge_lock(ground: Ground) -> Iterator[Lack]:
     """No converge of this cluster is running."""
     folder = paths.converge(ground.plan.cluster.name)
-    if holder := lock.holder(folder):
-        yield Lack(
-            "CONV001",
-            "another converge of this cluster is running",
-            holder,
-            "a lock that nobody holds",
-            "wait for it; its lock goes when it ends, even when it is killed",
-            where=str(folder / lock.LOCK),
-        )
+    what = "another converge of this cluster is running"
+    yield from _held("CONV001", what, folder / lock.LOCK, lock.holder(folder))
+
+
+def _held(code: str, what: str, file: Path, holder: str) -> Iterator[Lack]:
+    """A lock of the kernel's, which no dead process holds."""
+    if holder:
+        waiting = "wait for it; its lock goes when it ends, even when it is killed"
+        yield Lack(code, what, holder, "a lock that nobody holds", waiting, where=str(file))

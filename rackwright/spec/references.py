@@ -18,11 +18,14 @@ from rackwright.errors import EnvironmentUnfit
 from rackwright.spec.base import form
 
 FileReference = Annotated[
-    str, form(r"^(file|state):[^\s:][^\n]*$", "a file: `file:PATH` or `state:PATH`, relative to its folder")
+    str,
+    form(
+        r"^(file|state):[^\s:\x00][^\n\x00]*$", "a file: `file:PATH` or `state:PATH`, relative to its folder"
+    ),
 ]
 """``file:assets/h100.csv`` or ``state:secrets/bmc.csv``."""
 
-REFERENCE_PATTERN = r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:][^\n]*)$"
+REFERENCE_PATTERN = r"^(env:[A-Z_][A-Z0-9_]*|(file|state):[^\s:\x00][^\n\x00]*)$"
 
 SecretReference = Annotated[
     str,

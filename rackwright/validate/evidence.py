@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 
-from rackwright import canonical, paths
+from rackwright import canonical, documents, paths
 from rackwright.errors import EvidenceSpoiled, UsageError
-from rackwright.validate import documents
 from rackwright.validate.model import Artefact, Run
 from rackwright.validate.parsers.flow import parts
 

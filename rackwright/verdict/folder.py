@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rackwright import canonical
-from rackwright.validate import documents, evidence
+from rackwright import canonical, documents
+from rackwright.validate import evidence
 from rackwright.validate.expectations import Expectations
 from rackwright.validate.history import History
 from rackwright.validate.measure import measure

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rackwright import documents
 from rackwright.errors import UsageError
-from rackwright.validate import documents
 from rackwright.validate.expectations import Expectations, Provenance
 from rackwright.validate.expected import refuse_absurd
 from rackwright.validate.model import Unit

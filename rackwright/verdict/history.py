@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from rackwright import strict_yaml
+from rackwright import documents, strict_yaml
 from rackwright.errors import EvidenceSpoiled, UsageError
 from rackwright.spec.base import Model
-from rackwright.validate import documents, evidence
+from rackwright.validate import evidence
 from rackwright.validate.history import Earlier, History
 from rackwright.validate.limits import Source
 from rackwright.verdict.judgement import Judgement, Who

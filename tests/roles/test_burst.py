@@ -207,7 +207,8 @@ def test_an_instance_that_slurm_does_not_want_is_terminated(
         monkeypatch.delenv(name, raising=False)
     for name, value in environment(burst.places).items():
         monkeypatch.setenv(name, value)
-    setting = model.read(burst.places.state / "burst" / "main" / model.SETTING)
+    text = (burst.places.state / "burst" / "main" / model.SETTING).read_text()
+    setting = model.Setting.model_validate_json(text)
     [pool] = pools(burst.plan, setting)
     assert pool.launch([SLOT]) == {}
     burst.until(burst.is_empty)

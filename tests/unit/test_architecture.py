@@ -20,6 +20,7 @@ ROWS = (
         "errors",
         "findings",
         "canonical",
+        "documents",
         "paths",
         "strict_yaml",
         "hostlists",

@@ -24,6 +24,7 @@ from rackwright.doctor.model import Ground, examine
 from rackwright.errors import EnvironmentUnfit, PlanStale
 from rackwright.provision import keys
 from rackwright.provision.aws import identity
+from rackwright.provision.locks import WORK
 from rackwright.provision.places import engine
 from tests.doubles.doctored import Hybrid, program
 from tests.doubles.redfish import Fault
@@ -129,11 +130,20 @@ def _dead_stack(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
     return ground
 
 
+def _held_cluster(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
+    site.open_files.append(_locked(site.state / WORK))
+    return ground
+
+
+def _locked(path: Path) -> int:
+    file = os.open(path, os.O_CREAT | os.O_WRONLY)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
 def _held_converge(site: Hybrid, ground: Ground, _: pytest.MonkeyPatch) -> Ground:
     (site.state / "converge").mkdir()
-    file = os.open(site.state / "converge" / LOCK, os.O_CREAT | os.O_WRONLY)
-    fcntl.flock(file, fcntl.LOCK_EX)
-    site.open_files.append(file)
+    site.open_files.append(_locked(site.state / "converge" / LOCK))
     return ground
 
 
@@ -231,6 +241,7 @@ PLANTED = (
     (_full_disk, "room", "DOC007", "0.0 GiB free"),
     (_open_key, "keys", "DOC008", "-rw-r-----"),
     (_spoiled_key, "keys", "ENV004", ""),
+    (_held_cluster, "work-lock", "UP003", "a process"),
     (_held_stack, "stack-locks", "UP003", "ann on another-machine"),
     (_dead_stack, "stack-locks", "UP003", "ann on"),
     (_held_converge, "converge-lock", "CONV001", "a process"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from rackwright.errors import EnvironmentUnfit
-from rackwright.spec.references import read_secret
+from rackwright.spec.references import FileReference, SecretReference, read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,3 +47,11 @@ def test_a_secret_of_another_encoding_is_told_with_what_turns_it_into_utf_8(
 def test_a_secret_is_its_text_without_the_last_end_of_line(tmp_path: Path) -> None:
     (tmp_path / "bmc.csv").write_text("*,admin,Prüfung\r\n", encoding="utf-8")
     assert read_secret("file:bmc.csv", tmp_path, tmp_path) == "*,admin,Prüfung"
+
+
+@pytest.mark.parametrize("kind", [FileReference, SecretReference])
+@pytest.mark.parametrize("name", ["\0", "a\0b", "a\nb", " a", ""])
+def test_a_name_that_no_file_can_have_is_no_reference(kind: type[str], name: str) -> None:
+    assert TypeAdapter(kind).validate_python("file:a b.csv") == "file:a b.csv"
+    with pytest.raises(ValidationError):
+        TypeAdapter(kind).validate_python(f"file:{name}")

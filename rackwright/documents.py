@@ -1,19 +1,18 @@
-"""A file of a run folder in, its model out: read whole, or refused with the place of what is wrong in it."""
+"""A file in, its model out: read whole, or refused with the place of what is wrong in it."""
 
 from __future__ import annotations
 
 import errno
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rackwright.errors import UsageError
-from rackwright.spec.base import Model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Read = TypeVar("Read", bound=Model)
+Read = TypeVar("Read", bound=BaseModel)
 
 
 def read(model: type[Read], path: Path, code: str, expected: str) -> Read:
