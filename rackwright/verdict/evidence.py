@@ -99,6 +99,12 @@ class Evidence:
         return tuple(sorted({self.site_of[node] for node in self.nodes}))
 
     @cached_property
+    def pools(self) -> tuple[str, ...]:
+        """Pools of which slots were asked for, where the run says."""
+        asked = set(self.asked)
+        return tuple(name for name, slots in self.run.pools.items() if not asked.isdisjoint(slots))
+
+    @cached_property
     def site_of(self) -> Mapping[str, str]:
         """Slot → its site."""
         return {node: site for site, nodes in self.run.sites.items() for node in nodes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rackwright.catalogue.model import Check
@@ -19,7 +20,7 @@ from rackwright.verdict.stability import Stability
 from rackwright.verdict.transport import SENT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rackwright.validate.expectations import Expectations
     from rackwright.validate.history import History
@@ -65,21 +66,34 @@ def _judgements(evidence: Evidence) -> list[Judgement]:
     found = [*_absent(evidence), *_unfinished(evidence)]
     for criterion in CRITERIA:
         if criterion.check in evidence.run.checks:
-            for view in evidence.views(criterion.check):
-                found += _by(criterion, view)
+            found += _apart(evidence, criterion.check, partial(_by, criterion))
     found += fleet.Speed().judge(evidence)
     found += fleet.BestOnNode().judge(evidence)
     found += Stability().judge(evidence)
     if Asymmetry.check in evidence.run.checks:
-        for view in evidence.views(Asymmetry.check):
-            found += Asymmetry().judge(view)
+        found += _apart(evidence, Asymmetry.check, Asymmetry().judge)
     if CollectiveBandwidth.check in evidence.run.checks:
-        for view in evidence.views(CollectiveBandwidth.check):
-            found += CollectiveBandwidth().judge(view, _faulty(view, found))
+        known = list(found)
+        found += _apart(
+            evidence,
+            CollectiveBandwidth.check,
+            lambda view: CollectiveBandwidth().judge(view, _faulty(view, known)),
+        )
     failed = [
         artefact.path for one in found if one.reason.value is Value.FAIL for artefact in one.reason.evidence
     ]
     return [*found, *coverage.judge(evidence, failed)]
+
+
+def _apart(
+    evidence: Evidence, check: str, judge_: Callable[[Evidence], Iterable[Judgement]]
+) -> Iterator[Judgement]:
+    """Judgements of each group that a check was made of; of a site that has several it is told of which."""
+    views = evidence.views(check)
+    for view in views:
+        for one in judge_(view):
+            several = one.subject.kind is Kind.SITE and sum(one.subject.name in of.sites for of in views) > 1
+            yield one.about(view.pools) if several else one
 
 
 def _by(criterion: Criterion, evidence: Evidence) -> Iterator[Judgement]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rackwright.verdict.model import Kind, Reason, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from rackwright.validate.expectations import Expectation
     from rackwright.validate.model import Artefact, Measurement
@@ -39,6 +39,11 @@ class Judgement:
         """The same, held against something for which there is no figure in a file."""
         update = {"expected": expected, "provenance": provenance}
         return replace(self, reason=self.reason.model_copy(update=update))
+
+    def about(self, pools: Sequence[str]) -> Judgement:
+        """The same, of some of the subject's pools alone."""
+        cause = f"{self.reason.cause} ({'pool' if len(pools) == 1 else 'pools'} {', '.join(pools)})"
+        return replace(self, reason=self.reason.model_copy(update={"cause": cause})) if pools else self
 
 
 def worst(values: Iterable[Value]) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.validate.measure import measure
+from rackwright.verdict.collective import CollectiveBandwidth
 from rackwright.verdict.judge import judge
 from rackwright.verdict.model import Value
 from tests.doubles import runs
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 ONE, OTHER = ("node-001", "node-002", "node-003"), ("node-004", "node-005", "node-006")
 HEALTHY = runs.World()
+NAME = CollectiveBandwidth.name
 OVER_RAILS = ("links", "pairs", "collectives")
 
 
@@ -46,6 +48,7 @@ def _run(folder: Path, other: runs.World, without: tuple[str, ...] = ()) -> Run:
             "sites": {runs.SITE: (*ONE, *OTHER)},
             "platforms": {"one-kind": ONE, "other-kind": OTHER},
             "partitions": {"one": ONE, "other": OTHER},
+            "pools": {"one-pool": ONE, "other-pool": OTHER},
             "rails": (*one.rails, *rails),
             "steps": (*_steps("one", one, ()), *_steps("other", two, without)),
             "not_declared": dict.fromkeys(without, OTHER),
@@ -71,8 +74,13 @@ def test_nodes_of_two_jobs_owe_each_other_nothing(tmp_path: Path) -> None:
 
 def test_a_fault_in_one_job_is_told_of_it_and_not_of_the_other(tmp_path: Path) -> None:
     slow = replace(HEALTHY, rate={("node-005", 1): 20.0})
-    found = _bad(_verdict(tmp_path, _run(tmp_path, slow)))
+    verdict = _verdict(tmp_path, _run(tmp_path, slow))
+    found = _bad(verdict)
     assert found == dict.fromkeys(("hall", "other", "node-005", "node-005/r1"), Value.FAIL)
+    hall = next(one for one in verdict.subjects if one.name == "hall")
+    of_jobs = {(one.value, one.cause.rpartition("(")[2]) for one in hall.reasons if one.criterion == NAME}
+    good_rail, pools = Value.PASS, ("pool one-pool)", "pool other-pool)")
+    assert of_jobs == {(good_rail, pools[0]), (good_rail, pools[1]), (Value.FAIL, pools[1])}
 
 
 def test_what_a_platform_does_not_declare_is_not_missed_of_its_nodes(tmp_path: Path) -> None:
