@@ -94,10 +94,10 @@ def _mounts_and_loops(world: World) -> Iterator[str]:
         if processes.read_pid_file(world.places.host_pid(name))
     }
     backing = parts.backing_files()
-    for part in parts.loops(world.places):
-        if backing.get(part.name) not in used:
-            run("losetup", "--detach", part.name)
-            yield str(part)
+    unused = [part for part in parts.loops(world.places) if backing.get(part.name) not in used]
+    freed: list[str] = []
+    teardown.detach(world.places, unused, freed.append)
+    yield from freed
 
 
 def _namespaces(world: World) -> Iterator[str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _GONE_WITHIN_S = 20.0
 _FREED_WITHIN_S = 5.0
+_WRITTEN_WITHIN_S = 60.0
 _POLL_S = 0.05
 
 
@@ -106,9 +107,32 @@ def free_loops(places: Places, tell: Callable[[str], None]) -> None:
     end = time.monotonic() + _FREED_WITHIN_S
     while list(parts.loops(places)) and time.monotonic() < end:
         time.sleep(_POLL_S)
-    for part in parts.loops(places):
-        run("losetup", "--detach", part.name)
+    detach(places, list(parts.loops(places)), tell)
+
+
+def detach(places: Places, devices: Iterable[Part], tell: Callable[[str], None]) -> None:
+    """Free loop devices, and wait until the kernel has.
+
+    One that a host had mounted goes once all is written back that the host wrote, which a busy machine takes
+    its time for; until then its disk must not be mounted anew.
+
+    Raises:
+        EnvironmentUnfit: some are not freed.
+    """
+    files = parts.backing_files()
+    held = {part: files[part.name] for part in devices if part.name in files}
+    for part, file in held.items():
+        try:
+            run("losetup", "--detach", part.name)
+        except EnvironmentUnfit:
+            if parts.backing_files().get(part.name) == file:
+                raise
         tell(f"{part}")
+    end = time.monotonic() + _WRITTEN_WITHIN_S
+    while left := [part for part, file in held.items() if parts.backing_files().get(part.name) == file]:
+        if time.monotonic() > end:
+            raise _does_not_go(places, left)
+        time.sleep(_POLL_S)
 
 
 def remove_namespace(part: Part) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,8 @@ from rackwright.lab.protocol import Request, Verb, ask
 from tests.hosts.lab import WITHIN_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from _pytest.mark import ParameterSet
 
@@ -200,4 +202,26 @@ def test_a_crash_is_found_and_cleared_by_a_down(small_lab: Lab) -> None:
     small_lab.reset("node-001", "On")
     _crash(small_lab)
     small_lab.down()
+    assert parts.find(small_lab.places) == []
+
+
+@contextmanager
+def _mounted_elsewhere(disk: Path, seconds: float) -> Iterator[None]:
+    """A disk that the kernel frees late, as where a host has written much: a mount of nobody's has it."""
+    run("truncate", "--size", "16M", disk)
+    run("mkfs.ext4", "-q", disk)
+    script = 'mount -o loop "$0" /mnt && echo mounted && exec sleep "$1"'
+    words = ["unshare", "--mount", "sh", "-c", script, str(disk), str(seconds)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holding:
+        assert holding.stdout is not None
+        assert holding.stdout.readline() == "mounted\n"
+        yield
+
+
+def test_a_disk_that_is_freed_late_is_waited_for(small_lab: Lab) -> None:
+    disk = small_lab.places.disk("node-001")
+    disk.parent.mkdir(parents=True)
+    with _mounted_elsewhere(disk, 9):
+        assert [part.kind for part in parts.loops(small_lab.places)] == [parts.Kind.LOOP]
+        small_lab.down()
     assert parts.find(small_lab.places) == []
