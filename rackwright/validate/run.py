@@ -189,7 +189,9 @@ def _make_parts(
 
 
 def _to_measure(order: Order, part: Part, run: Run) -> list[str]:
-    """Nodes of a part of which nothing speaks against a job."""
+    """Nodes of a part of which nothing speaks against a job; none where no check would be made in it."""
+    if not order.checks_of(part):
+        return []
     left = {node.name for node in order.asked.without({*order.gone, *run.held, *run.lost})}
     return [name for name in part.nodes if name in left]
 

@@ -77,6 +77,7 @@ def judge(evidence: Evidence, failed: Iterable[str]) -> Iterator[Judgement]:
     """
     blamed = set(failed)
     yield from _twice(evidence)
+    yield from _unproven(evidence)
     for check in evidence.run.checks:
         yield from _unknown(evidence, check)
         if check not in _LOCALISED:
@@ -93,6 +94,16 @@ def _twice(evidence: Evidence) -> Iterator[Judgement]:
     if len(evidence.steps) < len(evidence.run.steps):
         for site in evidence.run.sites:
             yield unmeasured(Who(Kind.SITE, site), NAME, "two steps of the run have one name")
+
+
+def _unproven(evidence: Evidence) -> Iterator[Judgement]:
+    """Slots of which nothing was asked but of their site's links: who is not looked at does not pass."""
+    asked = {check: evidence.run.not_declared.get(check, ()) for check in evidence.run.checks}
+    without = [frozenset(slots) for check, slots in asked.items() if check != Check.LINK]
+    for node in evidence.nodes:
+        if all(node in slots for slots in without):
+            cause = "its platform declares no check of this suite: nothing is proven of it"
+            yield unmeasured(Who(Kind.NODE, node), NAME, cause, value=Value.NOT_RUN)
 
 
 def _unknown(evidence: Evidence, check: str) -> Iterator[Judgement]:

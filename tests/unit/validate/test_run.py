@@ -93,6 +93,17 @@ def test_a_hybrid_of_gpus_and_trainium_is_one_run_in_which_each_is_asked_what_it
     assert run.not_applicable.keys() == {"pairs", "collectives"}
 
 
+def test_nodes_whose_platform_declares_no_check_have_no_job(order: Order) -> None:
+    bare = {name: replace(order.asked.nodes[name], checks=frozenset()) for name in CLOUD}
+    without = replace(order, asked=replace(order.asked, nodes={**order.asked.nodes, **bare}))
+    slurm = FakeSlurm(dict.fromkeys((*HALL, *CLOUD), ("IDLE",)))
+    slurm.step = silent
+    run = load(validate(without, slurm, lambda _: None).folder)
+    assert len(run.job_ids) == 1
+    assert {name for step in run.steps for name in step.nodes} == set(HALL)
+    assert run.not_declared["matrix"] == CLOUD
+
+
 def test_a_partition_that_is_gone_stops_no_other(order: Order) -> None:
     slurm = FakeSlurm({**dict.fromkeys(HALL, ("IDLE",)), **dict.fromkeys(CLOUD, ("DOWN",))})
     slurm.step = silent

@@ -92,6 +92,11 @@ def test_what_a_platform_does_not_declare_is_not_missed_of_its_nodes(tmp_path: P
     assert said == {f"{check}: other-kind": told for check in OVER_RAILS}
 
 
+def test_nodes_whose_platform_declares_nothing_do_not_pass(tmp_path: Path) -> None:
+    found = _bad(_verdict(tmp_path, _run(tmp_path, HEALTHY, runs.CHECKS)))
+    assert found == dict.fromkeys(("hall", "other", *OTHER), Value.NOT_RUN)
+
+
 @pytest.mark.parametrize("check", ["matrix", "collectives"])
 def test_what_a_platform_declares_is_missed_of_each_job(tmp_path: Path, check: str) -> None:
     run = _run(tmp_path, HEALTHY)
