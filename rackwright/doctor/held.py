@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import rackwright.locks
 from rackwright import paths
 from rackwright.converge import lock
 from rackwright.lack import Lack
@@ -20,8 +19,9 @@ if TYPE_CHECKING:
 
 def work_lock(ground: Ground) -> Iterator[Lack]:
     """No `up`, `destroy`, `refresh` or `stacks init` is at work on this cluster."""
-    file = ground.folders.state / locks.WORK
-    yield from _held("UP003", "another run is at work on this cluster", file, rackwright.locks.holder(file))
+    state = ground.folders.state
+    what = "another run is at work on this cluster"
+    yield from _held(locks.TAKEN, what, state / locks.WORK, locks.worker(state))
 
 
 def stack_locks(ground: Ground) -> Iterator[Lack]:

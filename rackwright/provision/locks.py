@@ -43,6 +43,11 @@ def at_work(state: Path) -> Iterator[None]:
         yield
 
 
+def worker(state: Path) -> str:
+    """Who is at work on a cluster now; empty if nobody is. Nothing is made."""
+    return locks.holder(state / WORK)
+
+
 def _busy(lock: Path, holder: str) -> EnvironmentUnfit:
     return EnvironmentUnfit(
         "another run is at work on this cluster",

@@ -32,7 +32,10 @@ class Evidence:
     expectations: Expectations
 
     def views(self, check: str) -> tuple[Evidence, ...]:
-        """The same, of the slots that a check was asked of; apart by job, where it has them exchange data."""
+        """The same, of the slots that a check was asked of; apart by job, where it has them exchange data.
+
+        Each is made by a look at all slots, ports and steps: of jobs there are some, and not thousands.
+        """
         asked = frozenset(self.asked).difference(self.run.not_declared.get(check, ()))
         groups = [asked & job for job in self.jobs] if check in BETWEEN_NODES else [asked]
         return tuple(self._view(group) for group in groups if group)
@@ -41,18 +44,22 @@ class Evidence:
     def jobs(self) -> tuple[frozenset[str], ...]:
         """Slots that were measured together: of one partition, and proven by the same checks."""
         excepted = {check: frozenset(names) for check, names in self.run.not_declared.items()}
+        partition_of = {name: part for part, names in self.run.partitions.items() for name in names}
         found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for partition, names in (self.run.partitions or {"": self.asked}).items():
-            for name in names:
-                without = tuple(check for check in excepted if name in excepted[check])
-                found.setdefault((partition, without), []).append(name)
+        for name in self.asked:
+            without = tuple(check for check in excepted if name in excepted[check])
+            found.setdefault((partition_of.get(name, ""), without), []).append(name)
         return tuple(map(frozenset, found.values()))
 
     def _view(self, names: frozenset[str]) -> Evidence:
         if names.issuperset(self.asked):
             return self
         if names not in self._views:
-            self._views[names] = Evidence(_only(self.run, names), self.measurements, self.expectations)
+            run = _only(self.run, names)
+            steps = dict.fromkeys(step.name for step in run.steps)
+            values = tuple(one for step in steps for one in self.by_step.get(step, ()))
+            measured = self.measurements.model_copy(update={"measurements": values})
+            self._views[names] = Evidence(run, measured, self.expectations)
         return self._views[names]
 
     @cached_property

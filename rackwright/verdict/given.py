@@ -154,7 +154,8 @@ def _published(planned: Iterable[Expectation], expectation: Expectation) -> dict
     for one in planned:
         alike = (one.key.name, one.key.check, one.unit) == ("busbw", key.check, expectation.unit)
         published = one.provenance is Provenance.PUBLISHED and key.size_bytes in (None, one.key.size_bytes)
-        if alike and published:
+        of_these = key.platform is None or one.key.platform in (None, key.platform)
+        if alike and published and of_these:
             place = one.key.fabric or "", one.key.collective or ""
             found[place] = max(one.nominal, found.get(place, 0.0))
     return found

@@ -69,6 +69,16 @@ def test_within_a_node_what_leaves_an_accelerator_counts(catalogue: Catalogue) -
         refuse_absurd(_gate(840), 8, (), {}, known)
 
 
+def test_a_ceiling_of_one_platform_is_none_of_another(catalogue: Catalogue) -> None:
+    """A gate that names none is one on both."""
+    known = _ceilings(catalogue, "p5.48xlarge", 2)
+    too_high = _gate(760)
+    of_another = too_high.model_copy(update={"key": too_high.key.model_copy(update={"platform": "dgx-b200"})})
+    refuse_absurd(of_another, 16, (), {}, known)
+    with pytest.raises(UsageError):
+        refuse_absurd(too_high, 16, (), {}, known)
+
+
 def test_where_nobody_knows_the_links_there_is_no_ceiling(catalogue: Catalogue) -> None:
     assert tuple(ceilings.of_accelerators(catalogue.platforms["p6-b200.48xlarge"], 1, 400.0)) == ()
     assert tuple(ceilings.of_accelerators(catalogue.platforms["p5.48xlarge"], 2, None)) == ()

@@ -295,9 +295,12 @@ def test_no_mutant_of_a_slow_output_passes(share: float) -> None:
     ] == []
 
 
-@pytest.mark.parametrize(("share", "refused"), [(0.69, True), (0.71, False)])
+@pytest.mark.parametrize(
+    ("share", "of", "refused"),
+    [(0.69, None, True), (0.71, None, False), (0.69, PLATFORMS[0][0], True), (0.69, "another", False)],
+)
 def test_a_gate_of_an_operator_under_seven_tenths_of_what_was_published_is_refused(
-    tmp_path: Path, share: float, *, refused: bool
+    tmp_path: Path, share: float, of: str | None, *, refused: bool
 ) -> None:
     """Whatever the plan itself says: the published figure is that of the same platform and size."""
     platform, nodes = PLATFORMS[0]
@@ -305,13 +308,14 @@ def test_a_gate_of_an_operator_under_seven_tenths_of_what_was_published_is_refus
     size, gb_s = max(figures.items())
     planned = Expectations(expectations=tuple(of_accelerators(platform, nodes, ACCELERATORS)))
     key = {"name": "busbw", "check": "nccl-tests", "collective": "all_reduce", "size_bytes": size}
+    key |= {"platform": of} if of else {}
     gate = {"at_least": share * gb_s, "nominal": gb_s, "unit": "gb_s"}
     about = {"provenance": "operator", "source": "ours"}
     path = tmp_path / "expect.json"
     path.write_text(
         json.dumps({"schema": "rackwright/expectations/1", "expectations": [{"key": key, **gate, **about}]})
     )
-    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(nodes), together=True)
+    run = run_of(Check.NCCL_TESTS, Tool.NCCL_TESTS, _names(nodes), together=True, platform=of or platform)
     measured = measure(run, lambda _: _text(platform, nodes, 1.0))
     if not refused:
         assert len(given.over(planned, path, run, measured).expectations) > len(planned.expectations)

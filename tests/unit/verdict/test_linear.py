@@ -74,11 +74,17 @@ def _racks(count: int) -> Reported:
     return _good(count, racks={"hall": racks}, lost=dict.fromkeys(slots[: count // 2], "went away"))
 
 
+def _partitions(count: int) -> Reported:
+    """Four of them, each with a job of its own."""
+    return _good(count, partitions={f"p{first}": names(count)[first::4] for first in range(4)})
+
+
 WORLDS: dict[str, Callable[[int], Reported]] = {
     "all good": _good,
     "no figure": lambda count: replace(_good(count), expectations=Expectations(expectations=())),
     "all held": lambda count: _good(count, held=dict.fromkeys(names(count), "in maintenance")),
     "half of the racks lost": _racks,
+    "four partitions": _partitions,
     "no step ended": _open,
     "a quarter slow": lambda count: _slow(count, frozenset(names(count)[::4])),
     "all slow": lambda count: _slow(count, frozenset(names(count))),

@@ -42,14 +42,13 @@ def _run(folder: Path, other: runs.World, without: tuple[str, ...] = ()) -> Run:
     """A job of healthy nodes, and one of others on the same fabric of the same site, not asked for all."""
     one = runs.load(runs.build(folder / "one", replace(HEALTHY, nodes=ONE)))
     two = runs.load(runs.build(folder / "other", replace(other, nodes=OTHER)))
-    rails = two.rails if not without else ()
     return one.model_copy(
         update={
             "sites": {runs.SITE: (*ONE, *OTHER)},
             "platforms": {"one-kind": ONE, "other-kind": OTHER},
             "partitions": {"one": ONE, "other": OTHER},
             "pools": {"one-pool": ONE, "other-pool": OTHER},
-            "rails": (*one.rails, *rails),
+            "rails": (*one.rails, *two.rails),
             "steps": (*_steps("one", one, ()), *_steps("other", two, without)),
             "not_declared": dict.fromkeys(without, OTHER),
         }
@@ -95,6 +94,14 @@ def test_what_a_platform_does_not_declare_is_not_missed_of_its_nodes(tmp_path: P
 def test_nodes_whose_platform_declares_nothing_do_not_pass(tmp_path: Path) -> None:
     found = _bad(_verdict(tmp_path, _run(tmp_path, HEALTHY, runs.CHECKS)))
     assert found == dict.fromkeys(("hall", "other", *OTHER), Value.NOT_RUN)
+
+
+def test_nodes_that_no_partition_names_owe_each_other_what_a_job_does(tmp_path: Path) -> None:
+    run = _run(tmp_path, HEALTHY)
+    kept = tuple(step for step in run.steps if step.check != "pairs" or not set(step.nodes) <= set(OTHER))
+    found = _bad(_verdict(tmp_path, run.model_copy(update={"partitions": {"one": ONE}, "steps": kept})))
+    assert found.keys() >= set(OTHER)
+    assert not found.keys() & set(ONE)
 
 
 @pytest.mark.parametrize("check", ["matrix", "collectives"])

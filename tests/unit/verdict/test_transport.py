@@ -120,14 +120,18 @@ def test_each_pool_of_a_platform_is_held_to_its_own_fabric() -> None:
     assert first(found, NODES[1]).cause.startswith("NCCL used network AWS Libfabric, and IB")
 
 
-def test_an_operators_figure_stands_for_that_of_each_pool(tmp_path: Path) -> None:
+@pytest.mark.parametrize("all_platforms", [False, True])
+def test_an_operators_figure_stands_for_that_of_each_pool(tmp_path: Path, *, all_platforms: bool) -> None:
     """A key that says more would outrank it in silence."""
     (nics,) = (one for one in _expected("efa", 32) if one.key.name == "nics")
+    assert nics.key.platform
+    open_key = nics.key.model_copy(update={"platform": None} if all_platforms else {})
     of_pools = tuple(
         nics.model_copy(update={"key": nics.key.model_copy(update={"pool": pool})}) for pool in ("p5", "hall")
     )
+    own = nics.model_copy(update={"key": open_key, "at_least": 16.0})
     path = tmp_path / "expect.json"
-    path.write_text(canonical.dumps(Expectations(expectations=(nics.model_copy(update={"at_least": 16.0}),))))
+    path.write_text(canonical.dumps(Expectations(expectations=(own,))))
     run = RUN.model_copy(update={"pools": {"p5": NODES[:1], "hall": NODES[1:]}})
     measured = measure(run, lambda _: text_of("nccl-log/efa"))
     found = given.over(Expectations(expectations=of_pools), path, run, measured).expectations
