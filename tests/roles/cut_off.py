@@ -76,6 +76,8 @@ class Validation:
     left: list[Left] = field(default_factory=list)
     process: subprocess.Popen[str] = field(init=False)
     before: Run | None = None
+    survivors: frozenset[int] = frozenset()
+    """Processes of earlier commands that were there when this one was begun: a killed one's ssh lives on."""
 
     @property
     def run(self) -> Run | None:
@@ -84,6 +86,7 @@ class Validation:
     def begin(self) -> None:
         """Begin it, or go on with it."""
         self.before = self.run
+        self.survivors = frozenset(self.processes())
         option = "--resume" if self.before else "--out"
         self.process = command(self.site, option, str(self.folder), TMPDIR=str(self.own))
 
@@ -106,6 +109,10 @@ class Validation:
     def processes(self) -> dict[int, str]:
         """Of all commands of ours that reach the lab: process → its command line."""
         return {pid: line for pid, line in command_lines() if str(self.own) in line}
+
+    def new_processes(self) -> list[str]:
+        """Command lines of those of this beginning."""
+        return [line for pid, line in self.processes().items() if pid not in self.survivors]
 
     def signal(self, number: int) -> None:
         with suppress(ProcessLookupError):
@@ -163,7 +170,7 @@ def command_lines() -> Iterator[tuple[int, str]]:
 
 def reaches_out(one: Validation) -> bool:
     """It has reached the controller, and has written nothing."""
-    return bool(one.processes()) and not one.folder.exists()
+    return bool(one.new_processes()) and not one.folder.exists()
 
 
 def has_begun(one: Validation) -> bool:
@@ -173,7 +180,7 @@ def has_begun(one: Validation) -> bool:
 
 
 def asks_for_a_job(one: Validation) -> bool:
-    return any("salloc" in line for line in one.processes().values())
+    return any("salloc" in line for line in one.new_processes())
 
 
 def has_a_job(one: Validation) -> bool:
@@ -187,7 +194,7 @@ def under_way(pattern: str) -> Callable[[Validation], bool]:
         return has_a_job(one) and any(
             f"--job-name={name} " in line
             for name in _begun(one.folder, pattern)
-            for line in one.processes().values()
+            for line in one.new_processes()
         )
 
     return runs
