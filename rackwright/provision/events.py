@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rackwright.errors import Failure
-from rackwright.provision.kinds import KINDS, model_or_none
+from rackwright.provision.kinds import KINDS, model_or_none, sets
 from rackwright.provision.notes import Change
 
 if TYPE_CHECKING:
@@ -129,6 +129,12 @@ class Watch:
         says = " ".join(told.message.replace("<{%reset%}>", "").split())
         hint = "mend the cause, then the same command goes on from here"
         self.failures.append(Failure(_name(told.urn), RESOURCE_FAILED, says, hint))
+
+
+def standing(deployment: Mapping[str, Any] | None) -> list[Change]:
+    """All that a destroy would take away, as changes: slots of sets, and the cloud's resources."""
+    slots = [change for kind, one in sets(deployment) for change in kind.changes(one, None)]
+    return [*slots, *resources(deployment)]
 
 
 def resources(deployment: Mapping[str, Any] | None) -> Iterator[Change]:

@@ -19,9 +19,10 @@ from rackwright.provision import busy, engine_errors, locks
 from rackwright.provision.aws import unfinished
 from rackwright.provision.aws.nodeset import leftover
 from rackwright.provision.aws.nodeset.ec2 import Ec2
-from rackwright.provision.events import Watch, resources
+from rackwright.provision.events import Watch, resources, standing
 from rackwright.provision.kinds import KINDS, sets
 from rackwright.provision.notes import Change
+from rackwright.provision.readers import needed_by
 from rackwright.provision.report import Report
 from rackwright.provision.stacks import COMPUTE, missing_input, open_stack, outputs_in, zones
 
@@ -112,6 +113,9 @@ def _operate(operation: Operation, opened: Open, plan: Plan, tell: Tell) -> Repo
         return Report(opened.name, not_run=f"its input stack {lacking} was never up")
     if lacking:
         return Report(opened.name, failures=(_without_input(opened, lacking),))
+    needed = needed_by(opened, plan) if operation is Operation.DESTROY else []
+    if needed:
+        return Report(opened.name, failures=tuple(needed))
     made = _find_unfinished(opened, plan, tell) if operation in _CHANGING else []
     if made and operation is Operation.UP:
         _take_away(opened, made)
@@ -232,7 +236,7 @@ def _run(operation: Operation, opened: Open, watch: Watch) -> CommandError | Non
 def _destroy(opened: Open, plan: Plan) -> Report:
     """Let go of everything as the state has it: who holds a host may be gone itself, and is not asked."""
     report = Report(opened.name)
-    there = _standing(opened)
+    there = standing(_settled(opened))
     command = ["destroy", "--yes", "--skip-preview", "--refresh=false", "--stack", opened.name.stack]
     try:
         opened.run(command)
@@ -241,7 +245,7 @@ def _destroy(opened: Open, plan: Plan) -> Report:
     except CommandError as error:
         log = _log(opened, Operation.DESTROY, error)
         report.failures = (engine_errors.failure(str(opened.name), error, log),)
-    left = _standing(opened) if report.failures else []
+    left = standing(_settled(opened)) if report.failures else []
     report.changes = tuple(change for change in there if change not in left)
     if not report.failures:
         _clear(report, opened, plan)
@@ -258,13 +262,6 @@ def _clear(report: Report, opened: Open, plan: Plan) -> None:
     found = [*leftover.cleared(zone, ec2, jobs), *leftover.strangers(zone, pools, ec2)]
     report.changes += tuple(one for one in found if isinstance(one, Change))
     report.failures = tuple(one for one in found if isinstance(one, Failure))
-
-
-def _standing(opened: Open) -> list[Change]:
-    """All that a destroy would take away, as changes: slots of sets, and the cloud's resources."""
-    state = _settled(opened)
-    slots = [change for kind, one in sets(state) for change in kind.changes(one, None)]
-    return [*slots, *resources(state)]
 
 
 def _settled(opened: Open) -> Mapping[str, Any]:

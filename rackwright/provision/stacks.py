@@ -101,6 +101,15 @@ def stacks(plan: Plan) -> list[StackName]:
     ]
 
 
+def readers(name: StackName) -> list[StackName]:
+    """Stacks of the same site that read a stack's outputs, whether or not the plan has them yet, or still."""
+    return [
+        StackName(project.name, name.site, name.stack, project.inputs)
+        for project in _ORDER
+        if name.project in project.inputs
+    ]
+
+
 def zones(plan: Plan, names: Sequence[StackName]) -> list[ZoneStack]:
     """Slices of those stacks that are in an account of AWS."""
     slices = {project.name: getattr(plan.stacks, project.slices) for project in _ORDER}
@@ -246,13 +255,25 @@ def missing_input(opened: Open) -> str:
 
 def _was_up(opened: Open, project: str) -> bool:
     """Whether a stack of the same site has outputs; a program that failed has exported nothing."""
-    question = ["stack", "output", "--json", "--stack", opened.name.stack]
+    said = _said(opened, project, ["stack", "output", "--json"])
+    return said is not None and OUTPUTS in json.loads(said)
+
+
+def exported(opened: Open, other: StackName) -> Mapping[str, Any]:
+    """The engine's state of another stack; empty where it was never made."""
+    said = _said(opened, other.project, ["stack", "export"])
+    return (json.loads(said)["deployment"] or {}) if said else {}
+
+
+def _said(opened: Open, project: str, question: Sequence[str]) -> str | None:
+    """What the engine answers of another stack of the same site; None where there is none."""
     folder = opened.name.folder.parent / project
     try:
-        said = opened.command.run(question, str(folder), opened.environment).stdout
+        return opened.command.run(
+            [*question, "--stack", opened.name.stack], str(folder), opened.environment
+        ).stdout
     except StackNotFoundError:
-        return False
-    return OUTPUTS in json.loads(said)
+        return None
 
 
 def outputs_in(deployment: Mapping[str, Any]) -> Json:

@@ -16,6 +16,7 @@ from tests.doubles.cutting import (
     CTRL_C,
     CUTS,
     ENDED,
+    ENGINE_KILLED,
     end_language_hosts,
     ended,
     strike,
@@ -56,8 +57,7 @@ ENDING = {
     "DeleteSubnet",
     "DeleteVpc",
 }
-
-
+_OF_INSTANCES = {"machines", "NetworkInterfaceId"}
 LOOKING = {"DescribeVpcs", "DescribeSecurityGroups", "DescribeLaunchTemplates"}
 
 
@@ -116,6 +116,26 @@ def _all_gone(zone: Zone, before: dict[str, set[str]]) -> None:
     assert not any(zone.latest(project).get("pending_operations") for project in PROJECTS)
 
 
+def _surroundings(zone: Zone) -> dict[str, set[str]]:
+    """What the account has but for instances."""
+    return {kind: ids for kind, ids in zone.cloud.there().items() if kind not in _OF_INSTANCES}
+
+
+def test_what_instances_stand_on_stays_until_they_are_gone(make_zone: Callable[..., Zone]) -> None:
+    """A `destroy` goes on with other stacks where one failed: with those that it stands on it does not."""
+    zone = make_zone()
+    before = zone.cloud.there()
+    zone.run(*UP)
+    there = _surroundings(zone)
+    _, said = _cut_off(zone, DESTROY, {"TerminateInstances"}, ENGINE_KILLED)
+    for project in ("aws-access", "aws-network"):
+        assert f"{project}/{zone.stack}: error UP013: aws-compute/{zone.stack} stands on it" in said
+    refused = zone.run(*DESTROY, "--stack", "aws-network", code=2)
+    assert f"rackwright destroy SPEC --stack aws-compute/{zone.stack}" in refused.stderr
+    assert _surroundings(zone) == there
+    _all_gone(zone, before)
+
+
 @pytest.mark.slow
 def test_a_zone_that_was_cut_off_goes_on_and_makes_nothing_twice(make_zone: Callable[..., Zone]) -> None:
     zone = make_zone()
@@ -144,7 +164,9 @@ def test_up_and_destroy_of_a_zone_go_on_wherever_they_are_cut_off(
     assert at >= {"CreateVpc", "CreateLaunchTemplate", "RunInstances"}
     _settles(zone, launched)
     at = _cut_off_at_each(zone, DESTROY, ENDING, cut)
-    assert at >= {"TerminateInstances", "DeleteLaunchTemplate", "DeleteVpc"}
+    # Where the engine alone is killed, as a role goes, the same command goes on with the network.
+    last = "DeleteRole" if cut is ENGINE_KILLED else "DeleteVpc"
+    assert at >= {"TerminateInstances", "DeleteLaunchTemplate", last}
     _all_gone(zone, before)
 
 

@@ -53,6 +53,18 @@ def cleared(
         raise cannot_be_asked(error, zone.site) from None
 
 
+def there(zone: AwsComputeStack, ec2: Ec2) -> list[Instance]:
+    """Instances of a zone's pools, those on demand and those that no state knows among them.
+
+    Raises:
+        EnvironmentUnfit: EC2 cannot be asked.
+    """
+    try:
+        return [one for pool in zone.node_sets for one in ec2.instances(zone.cluster, pool) if one.there]
+    except (BotoCoreError, ClientError) as error:
+        raise cannot_be_asked(error, zone.site) from None
+
+
 def _terminated(
     cluster: str, pool: str, there: Collection[Instance], ec2: Ec2, seconds: float
 ) -> Iterator[Change | Failure]:

@@ -296,6 +296,7 @@ def test_what_no_state_knows_of_a_destroyed_zone_is_terminated_and_told(pool: Po
         (lost, lost, "terminated"),
     }
     assert pool.there() == {}
+    assert leftover.there(pool.zone, pool.ec2) == []
     assert list(leftover.cleared(pool.zone, pool.ec2, {})) == []
 
 
@@ -305,6 +306,7 @@ def test_what_no_state_knows_and_runs_jobs_is_left_and_named(pool: Pool) -> None
     assert isinstance(told, Failure)
     assert (told.subject, told.code) == ("cnode-002", "EC2009")
     assert len(pool.there()) == 2
+    assert {one.slot for one in leftover.there(pool.zone, pool.ec2)} == {"cnode-001", "cnode-002"}
 
 
 def test_an_instance_of_the_cluster_that_is_of_no_planned_pool_is_named_and_left(pool: Pool) -> None:
@@ -326,6 +328,9 @@ def test_ec2_that_cannot_be_asked_is_no_pool_without_instances(pool: Pool) -> No
     assert unfit.value.code == "EC2004"
     with pytest.raises(EnvironmentUnfit) as unfit:
         list(leftover.cleared(pool.zone, pool.ec2, {}))
+    assert unfit.value.code == "EC2004"
+    with pytest.raises(EnvironmentUnfit) as unfit:
+        leftover.there(pool.zone, pool.ec2)
     assert unfit.value.code == "EC2004"
 
 
