@@ -24,7 +24,7 @@ NO_SPACE = "PULUMI003"
 OTHER = "PULUMI004"
 
 _SAID = re.compile(r"^\s*(?:stderr: )?error: (?P<said>.+)$", re.MULTILINE)
-_OURS = re.compile(r"(?P<told>\S.*?: )(?P<code>[A-Z]+\d{3}) (?P<rest>.+)")
+_OURS = re.compile(r"(?P<told>\S.*?: )(?P<code>[A-Z][A-Z0-9]*\d{3}) (?P<rest>.+)")
 """An error of our own programs and plugin, in one line: `line_of`."""
 _NO_NEWS = frozenset(
     {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rackwright.lab.aws.emulation import Faults
+from rackwright.provision import busy
 from tests.doubles.processes import ENGINE, working_on
 from tests.doubles.zone import PROJECTS
 
@@ -183,6 +184,22 @@ def test_what_an_engine_killed_in_a_launch_left_goes_with_a_destroy_too(surround
         change = {"slot": slot, "field": "instance", "before": instance, "after": "terminated"}
         assert change in gone["changes"]
     assert surrounded.instances() == {}
+
+
+def test_a_destroy_that_jobs_hold_takes_nothing_from_under_them(surrounded: Zone) -> None:
+    surrounded.stacks("up", "--yes", *COMPUTE)
+    there = surrounded.cloud.there()
+    busy.write(surrounded.state, {"cnode-001": "runs Slurm job 7 of alice"})
+    try:
+        held = surrounded.stacks("destroy", "--yes", code=2)
+        refused = surrounded.run("destroy", "--yes", "--stack", "aws-network", code=2).stderr
+    finally:
+        busy.write(surrounded.state, {})
+    codes = {project: [one["code"] for one in entry["failures"]] for project, entry in held.items()}
+    assert codes == {"aws-compute": ["EC2009"], "aws-access": ["UP013"], "aws-network": ["UP013"]}
+    assert surrounded.cloud.there() == there
+    assert f"aws-compute/{surrounded.stack} stands on it, and still has cnode-001 and 3 more" in refused
+    assert f"rackwright destroy SPEC --stack aws-compute/{surrounded.stack}, then this one" in refused
 
 
 def _killed_in_a_launch(zone: Zone) -> dict[str, str]:

@@ -32,6 +32,14 @@ Diagnostics:
 error: update failed
 """
 
+_JOBS = """\
+Diagnostics:
+  rackwright:aws:NodeSet (cnode):
+    error: cnode-001: EC2009 runs Slurm job 7 of alice; hint drain it, or cancel the job
+
+error: update failed
+"""
+
 _PREVIEWED = """\
 Diagnostics:
   rackwright:onprem:HostSet (head-u01):
@@ -57,6 +65,7 @@ def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
         (_error(code=-9), "PULUMI002", "signal 9"),
         (_error(stdout=_PROGRAM), "PULUMI004", "Missing required configuration variable 'onprem:plan'"),
         (_error(stdout=_OURS), "BMC011", "state:bmc-ca.pem: the authority cannot be read"),
+        (_error(stdout=_JOBS), "EC2009", "cnode-001: runs Slurm job 7 of alice"),
         (_error(stdout=_PREVIEWED), "BMC011", "state:bmc-ca.pem: the authority cannot be read; got nothing"),
         (_error("error: update failed"), "PULUMI004", "update failed"),
         (_error(), "PULUMI004", "nothing"),
