@@ -1,4 +1,4 @@
-"""Processes of `pulumi` and its plugins that work on one cluster, found by the home they were given."""
+"""Processes: which of `pulumi` work on one cluster, by the home they were given; what one waits in."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def working_on(state: Path, *, of: bytes) -> list[int]:
         of: part of their command line.
     """
     return [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is(entry, state, of)]
+
+
+def sleeps_in(process: int) -> str:
+    """The kernel's function that a process waits in."""
+    return Path(f"/proc/{process}/wchan").read_text(encoding="ascii")
 
 
 def _is(process: Path, state: Path, of: bytes) -> bool:

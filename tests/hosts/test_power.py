@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rackwright.lab import parts, processes
+from tests.doubles.cutting import wait
 
 if TYPE_CHECKING:
     from tests.hosts.lab import Lab
@@ -88,7 +89,7 @@ def test_a_reboot_from_inside_is_a_new_boot_with_an_uptime_near_zero(lab: Lab) -
 
 
 def _until_rebooted(lab: Lab, slot: str, before: int) -> None:
-    lab.wait(slot, "booting")
+    wait(lambda: lab.events(slot).count("reboot") > before, "it went down for no reboot")
     lab.wait(slot, "on")
     assert lab.events(slot).count("reboot") == before + 1
 

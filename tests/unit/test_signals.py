@@ -7,12 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
 from rackwright import signals
+from tests.doubles.cutting import wait
+from tests.doubles.processes import sleeps_in
 from tests.doubles.terminal import OnTerminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCRIPT = Path(sys.executable).with_name("rackwright")
 WITHIN_S = 120
@@ -57,21 +64,30 @@ def _waiting(tmp_path: Path, *before: str) -> tuple[Path, list[str]]:
     return spec, [*before, str(SCRIPT), "check", str(spec)]
 
 
-@pytest.mark.parametrize("number", [HUP, TERM])
-def test_a_signal_in_the_middle_of_a_command(tmp_path: Path, number: signal.Signals) -> None:
+@contextmanager
+def _reading(spec: Path, process: subprocess.Popen[Any]) -> Iterator[TextIO]:
+    """Once the command sleeps in its read: a signal from just before is seen only when the read returns."""
+    with spec.open("w", encoding="utf-8") as file:
+        wait(lambda: "pipe_read" in sleeps_in(process.pid), "the command does not read its spec")
+        yield file
+
+
+@pytest.mark.parametrize("number", [INT, TERM, HUP])
+def test_a_command_that_is_ended_says_so_and_how_it_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    """A supervisor's SIGTERM and a lost terminal end it as Ctrl-C does, wherever it is."""
     spec, words = _waiting(tmp_path)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with process, spec.open("w", encoding="utf-8"):
+    with process, _reading(spec, process):
         process.send_signal(number)
         out, err = process.communicate(timeout=WITHIN_S)
     assert (process.returncode, out) == (130, "")
-    assert "INT001" in err
+    assert err == "error INT001: interrupted: the same command goes on from here\n"
 
 
 def test_behind_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
     spec, words = _waiting(tmp_path, "nohup")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        with spec.open("w", encoding="utf-8") as file:
+        with _reading(spec, process) as file:
             process.send_signal(HUP)
             time.sleep(0.5)
             assert process.poll() is None
@@ -84,7 +100,7 @@ def test_behind_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
 def test_where_a_lost_terminal_is_ignored_it_goes_on_though_nobody_can_read_it(tmp_path: Path) -> None:
     spec, words = _waiting(tmp_path, "sh", "-c", "trap '' HUP; exec \"$@\"", "sh")
     terminal = OnTerminal(words)
-    with spec.open("w", encoding="utf-8") as file:
+    with _reading(spec, terminal.process) as file:
         terminal.lose()
         file.write("{}")
     assert terminal.process.wait(WITHIN_S) == 1
@@ -93,6 +109,6 @@ def test_where_a_lost_terminal_is_ignored_it_goes_on_though_nobody_can_read_it(t
 def test_who_has_lost_the_terminal_ends_as_others_do_though_nobody_reads_it(tmp_path: Path) -> None:
     spec, words = _waiting(tmp_path)
     terminal = OnTerminal(words)
-    with spec.open("w", encoding="utf-8"):
+    with _reading(spec, terminal.process):
         terminal.lose()
         assert terminal.process.wait(WITHIN_S) == 130

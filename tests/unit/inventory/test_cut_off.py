@@ -16,6 +16,7 @@ import pytest
 from rackwright import paths
 from rackwright.inventory import store
 from tests.doubles.hall import host_key
+from tests.doubles.processes import sleeps_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,16 +151,11 @@ def test_while_it_reads_a_console(hall: Hall, whole: dict[str, str], way: signal
     log.unlink()
     os.mkfifo(log)
     command = _begin(hall, "--wait", "600")
-    _cut(command, lambda: "wait_for_partner" in _sleeps_in(command), way)
+    _cut(command, lambda: "wait_for_partner" in sleeps_in(command.pid), way)
     assert _there(hall) == {}
     log.unlink()
     hall.prints(LAST)
     _assert_it_goes_on(hall, whole)
-
-
-def _sleeps_in(command: subprocess.Popen[str]) -> str:
-    """The kernel's function that a process waits in."""
-    return Path(f"/proc/{command.pid}/wchan").read_text()
 
 
 @pytest.mark.parametrize("way", WAYS)
