@@ -40,7 +40,7 @@ _STATUS = re.compile(r"^\s*code: (?P<status>-?\d+)", re.MULTILINE)
 def line_of(error: RackwrightError) -> str:
     """A user error in one line."""
     if isinstance(error, SubjectFailed):
-        return "\n".join(map(line_of_failure, error.failures))
+        return "; ".join(map(line_of_failure, error.failures))
     facts = (("got", error.got), ("expected", error.expected), ("hint", error.hint))
     told = [f"{name} {fact}" for name, fact in facts if fact]
     return "; ".join([f"{error.where}: {error.code} {error.message}", *told])
@@ -53,10 +53,16 @@ def line_of_failure(failure: Failure) -> str:
 
 def last_words(error: CommandError) -> str:
     """The most telling of the engine's own ``error:`` lines."""
-    said = [match["said"].strip().removeprefix("Preview failed: ") for match in _SAID.finditer(str(error))]
+    said = _said(error)
     telling = [line for line in said if line not in _NO_NEWS]
     ours = [line for line in telling if _OURS.fullmatch(line)]
     return (ours or telling or said or ["nothing"])[0]
+
+
+def _said(error: CommandError) -> list[str]:
+    """Each of the engine's ``error:`` lines, once."""
+    said = (match["said"].strip().removeprefix("Preview failed: ") for match in _SAID.finditer(str(error)))
+    return list(dict.fromkeys(said))
 
 
 def signal_of(error: CommandError) -> int:
@@ -70,12 +76,11 @@ def failure(subject: str, error: CommandError, log: Path) -> Failure:
     known = unfit(subject, error)
     if known is not None:
         return Failure(subject, known.code, f"{known.message}: got {known.got}", known.hint)
-    said = last_words(error)
-    ours = _OURS.fullmatch(said)
-    if ours is not None:
+    ours = list(filter(None, map(_OURS.fullmatch, _said(error))))
+    if ours:
         hint = f"`rackwright doctor SPEC` says what else is missing; all that the engine said is in {log}"
-        return Failure(subject, ours["code"], ours["told"] + ours["rest"], hint)
-    return Failure(subject, OTHER, said, f"all that the engine said is in {log}")
+        return Failure(subject, ours[0]["code"], "; ".join(one["told"] + one["rest"] for one in ours), hint)
+    return Failure(subject, OTHER, last_words(error), f"all that the engine said is in {log}")
 
 
 def unfit(subject: str, error: CommandError) -> RackwrightError | None:

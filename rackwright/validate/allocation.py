@@ -1,14 +1,16 @@
 """Nodes that are wanted in, one exclusive Slurm job on those that can be had out.
 
 A job that does not start in time is cancelled; nodes that have gone away, were taken meanwhile, or were
-drained again after they had been resumed for it, are named, and the rest is tried again. Whatever
-happens, the job is cancelled at the end: by its name, so that one whose number was never learnt is
-found too, and by its time limit, should Slurm or the connection be gone, which is then told.
+drained again after they had been resumed for it, are named, and the rest is tried again. Nodes that
+Slurm has lost sight of, and not given up, are waited for as long as a job is. Whatever happens, the job
+is cancelled at the end: by its name, so that one whose number was never learnt is found too, and by its
+time limit, should Slurm or the connection be gone, which is then told.
 """
 
 from __future__ import annotations
 
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import contextmanager
@@ -33,6 +35,7 @@ _SUBMITTED = re.compile(r"job (\d+) queued")
 _ANSWER_MARGIN_S = 60.0
 _CANCEL_WITHIN_S = 20.0
 _AGAIN_AFTER_S = 0.5
+_LOOK_AGAIN_AFTER_S = 1.0
 _MINUTES_AN_HOUR = 60
 
 
@@ -107,7 +110,7 @@ def allocated(
     cancelled = False
     try:
         try:
-            allocation = _allocate(controller, wish, names)
+            allocation = _allocate(controller, wish, names, tell)
             number = allocation.job
             yield allocation
         finally:
@@ -132,12 +135,14 @@ def release(controller: Controller, name: str) -> bool:
         return False
 
 
-def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Allocation:
-    wanted, resumed = tuple(names), set[str]()
+def _allocate(
+    controller: Controller, wish: Wish, names: Sequence[str], tell: Callable[[str], None]
+) -> Allocation:
+    wanted, resumed, ends = tuple(names), set[str](), time.monotonic() + wish.start_within_s
     held: dict[str, str] = {}
     lost: dict[str, str] = {}
     while wanted:
-        now = slurm.standing(controller, wanted, wish.on_demand)
+        now = _settled(controller, wish, wanted, ends, tell)
         held, lost = held | dict(now.held), lost | dict(now.lost)
         if not now.free:
             break
@@ -155,6 +160,19 @@ def _allocate(controller: Controller, wish: Wish, names: Sequence[str]) -> Alloc
         # asked again, so that those that went away are named by Slurm's reason
         wanted = tuple(name for name in now.free if name not in again)
     return Allocation(None, (), held, lost)
+
+
+def _settled(
+    controller: Controller, wish: Wish, names: Sequence[str], ends: float, tell: Callable[[str], None]
+) -> slurm.Standing:
+    """How nodes stand once Slurm is sure of each of them, or when it is time."""
+    now = slurm.standing(controller, names, wish.on_demand)
+    if now.unsure and time.monotonic() < ends:
+        tell(f"Slurm has lost sight of {folded(now.unsure)}: waiting until it is sure")
+    while now.unsure and time.monotonic() < ends:
+        time.sleep(_LOOK_AGAIN_AFTER_S)
+        now = slurm.standing(controller, names, wish.on_demand)
+    return now
 
 
 def _drained_again(after: slurm.Standing, resumed: Collection[str]) -> dict[str, str]:

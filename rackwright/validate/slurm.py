@@ -96,12 +96,15 @@ class Standing:
         suspect: those of them to which Slurm gives no job before somebody has looked → what is said of them.
         held: node → the job it runs, the reservation it is kept for, or why somebody drained it.
         lost: node → why Slurm gives it no job.
+        unsure: those of the lost that could be had if they answered: Slurm asks them again, and has not given
+            them up (slurm.conf(5), SlurmdTimeout).
     """
 
     free: tuple[str, ...]
     suspect: Mapping[str, str] = field(default_factory=dict)
     held: Mapping[str, str] = field(default_factory=dict)
     lost: Mapping[str, str] = field(default_factory=dict)
+    unsure: tuple[str, ...] = ()
 
 
 def standing(controller: Controller, names: Sequence[str], on_demand: Collection[str] = ()) -> Standing:
@@ -120,7 +123,7 @@ def standing(controller: Controller, names: Sequence[str], on_demand: Collection
 
 def judged(
     states: Iterable[NodeState],
-    running: Iterable[Job],
+    running: Collection[Job],
     names: Sequence[str],
     on_demand: Collection[str] = (),
 ) -> Standing:
@@ -131,7 +134,15 @@ def judged(
     kept = _told({name: _why_held(known[name], users.get(name, ())) for name in names if name not in gone})
     free = tuple(name for name in names if name not in gone and name not in kept)
     suspect = {name: known[name].reason for name in free if is_suspect(known[name])}
-    return Standing(free, suspect, kept, gone)
+    silent = {name: known[name] for name in gone if name in known and _SILENT in known[name].state}
+    answering = list(map(_answering, silent.values()))
+    unsure = judged(answering, running, tuple(silent), on_demand).free if silent else ()
+    return Standing(free, suspect, kept, gone, unsure)
+
+
+def _answering(state: NodeState) -> NodeState:
+    """A silent node as it would be if it answered."""
+    return state.model_copy(update={"state": tuple(word for word in state.state if word != _SILENT)})
 
 
 def is_suspect(state: NodeState) -> bool:

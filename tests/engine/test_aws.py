@@ -189,7 +189,8 @@ def test_what_an_engine_killed_in_a_launch_left_goes_with_a_destroy_too(surround
 def test_a_destroy_that_jobs_hold_takes_nothing_from_under_them(surrounded: Zone) -> None:
     surrounded.stacks("up", "--yes", *COMPUTE)
     there = surrounded.cloud.there()
-    busy.write(surrounded.state, {"cnode-001": "runs Slurm job 7 of alice"})
+    jobs = {"cnode-001": "runs Slurm job 7 of alice", "cnode-002": "runs Slurm job 8 of bob"}
+    busy.write(surrounded.state, jobs)
     try:
         held = surrounded.stacks("destroy", "--yes", code=2)
         refused = surrounded.run("destroy", "--yes", "--stack", "aws-network", code=2).stderr
@@ -197,6 +198,8 @@ def test_a_destroy_that_jobs_hold_takes_nothing_from_under_them(surrounded: Zone
         busy.write(surrounded.state, {})
     codes = {project: [one["code"] for one in entry["failures"]] for project, entry in held.items()}
     assert codes == {"aws-compute": ["EC2009"], "aws-access": ["UP013"], "aws-network": ["UP013"]}
+    cause = held["aws-compute"]["failures"][0]["cause"]
+    assert all(slot in cause and job in cause for slot, job in jobs.items())
     assert surrounded.cloud.there() == there
     assert f"aws-compute/{surrounded.stack} stands on it, and still has cnode-001 and 3 more" in refused
     assert f"rackwright destroy SPEC --stack aws-compute/{surrounded.stack}, then this one" in refused

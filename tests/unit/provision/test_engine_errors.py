@@ -36,6 +36,8 @@ _JOBS = """\
 Diagnostics:
   rackwright:aws:NodeSet (cnode):
     error: cnode-001: EC2009 runs Slurm job 7 of alice; hint drain it, or cancel the job
+  rackwright:aws:NodeSet (trn):
+    error: trn-003: EC2009 runs Slurm job 8 of bob; hint drain it, or cancel the job
 
 error: update failed
 """
@@ -66,6 +68,7 @@ def _error(stderr: str = "", stdout: str = "", code: int = 255) -> CommandError:
         (_error(stdout=_PROGRAM), "PULUMI004", "Missing required configuration variable 'onprem:plan'"),
         (_error(stdout=_OURS), "BMC011", "state:bmc-ca.pem: the authority cannot be read"),
         (_error(stdout=_JOBS), "EC2009", "cnode-001: runs Slurm job 7 of alice"),
+        (_error(stdout=_JOBS), "EC2009", "trn-003: runs Slurm job 8 of bob"),
         (_error(stdout=_PREVIEWED), "BMC011", "state:bmc-ca.pem: the authority cannot be read; got nothing"),
         (_error("error: update failed"), "PULUMI004", "update failed"),
         (_error(), "PULUMI004", "nothing"),

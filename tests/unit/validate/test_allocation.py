@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from typing_extensions import override
 
+from rackwright.validate import allocation
 from rackwright.validate.allocation import NotCancelled, Wish, allocated, minutes
 from rackwright.validate.interruption import stoppable
 from rackwright.validate.ssh import ControllerLost
@@ -17,6 +19,8 @@ from tests.doubles.fake_slurm import FakeSlurm
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tests.doubles.fake_slurm import Outcome
 
 NAMES = ("node-001", "node-002", "node-003")
 WISH = Wish("rackwright-x", "all", 5, 10)
@@ -46,6 +50,46 @@ def test_a_node_that_is_down_is_lost_and_the_others_are_had() -> None:
     with allocated(slurm, WISH, NAMES, print) as got:
         assert got.nodes == ("node-001", "node-003")
         assert got.lost == {"node-002": "DOWN+NOT_RESPONDING: Not responding"}
+
+
+@dataclass
+class Later(FakeSlurm):
+    """One that is sure of a node when it is asked for the third time."""
+
+    sure: tuple[str, tuple[str, ...]] = ("", ())
+
+    @override
+    def _squeue(self, words: list[str]) -> Outcome:
+        if len(self.commands("squeue")) == 3:
+            self.nodes |= dict([self.sure])
+        return super()._squeue(words)
+
+
+@pytest.mark.parametrize(
+    ("state", "later", "lost"),
+    [
+        (("IDLE", "NOT_RESPONDING"), ("IDLE",), {}),
+        (("IDLE", "NOT_RESPONDING"), ("DOWN", "NOT_RESPONDING"), {"node-002": "DOWN+NOT_RESPONDING"}),
+    ],
+)
+def test_a_node_that_slurm_has_lost_sight_of_is_waited_for_until_slurm_is_sure(
+    state: tuple[str, ...], later: tuple[str, ...], lost: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(allocation, "_LOOK_AGAIN_AFTER_S", 0.01)
+    slurm = Later(dict.fromkeys(NAMES, ("IDLE",)) | {"node-002": state}, sure=("node-002", later))
+    told: list[str] = []
+    with allocated(slurm, replace(WISH, start_within_s=120), NAMES, told.append) as got:
+        assert got.lost == lost
+        assert set(got.nodes) == {*NAMES} - lost.keys()
+    assert told == ["Slurm has lost sight of node-002: waiting until it is sure"]
+
+
+def test_a_node_that_stays_silent_is_waited_for_no_longer_than_a_job() -> None:
+    slurm = world()
+    slurm.nodes["node-002"] = ("IDLE", "NOT_RESPONDING")
+    with allocated(slurm, replace(WISH, start_within_s=1), NAMES, print) as got:
+        assert got.nodes == ("node-001", "node-003")
+        assert got.lost == {"node-002": "IDLE+NOT_RESPONDING"}
 
 
 def test_a_job_that_does_not_start_is_cancelled_and_all_are_told_why() -> None:

@@ -79,6 +79,25 @@ def test_a_node_that_a_person_put_down_is_lost() -> None:
     assert one("DOWN", reason="new memory").lost == {"n1": "DOWN: new memory"}
 
 
+@pytest.mark.parametrize(
+    ("state", "reason", "unsure"),
+    [
+        (("IDLE",), "", ()),
+        (("IDLE", "NOT_RESPONDING"), "", ("n1",)),
+        (("DOWN", "NOT_RESPONDING"), "Not responding", ()),
+        (("DOWN", "NOT_RESPONDING"), "Node unexpectedly rebooted", ("n1",)),
+        (("IDLE", "DRAIN", "NOT_RESPONDING"), "rackwright: r1 (compute): no carrier", ("n1",)),
+        (("IDLE", "DRAIN", "NOT_RESPONDING"), "new memory", ()),
+        (("IDLE", "MAINTENANCE", "NOT_RESPONDING"), "", ()),
+        (("IDLE", "NOT_RESPONDING", "REBOOT_ISSUED"), "", ()),
+    ],
+)
+def test_slurm_is_unsure_of_a_silent_node_that_it_would_give_a_job(
+    state: tuple[str, ...], reason: str, unsure: tuple[str, ...]
+) -> None:
+    assert one(*state, reason=reason).unsure == unsure
+
+
 def test_a_reserved_node_is_left_alone() -> None:
     assert one("IDLE", "MAINTENANCE").held == {"n1": "MAINTENANCE: a reservation"}
 
