@@ -175,6 +175,7 @@ def world(cloud: Cloud) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.engine
 def test_from_nothing_to_nothing_with_drift_on_the_way(project: Project, cloud: Cloud) -> None:
     before = world(cloud)

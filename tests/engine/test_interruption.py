@@ -115,6 +115,7 @@ def test_a_plugin_powers_no_host_on_once_its_engine_is_gone(make_site: Callable[
     end_language_hosts(site.state)
 
 
+@pytest.mark.slow
 def test_after_a_kill_plain_pulumi_is_told_of_the_lock_and_goes_on(make_site: Callable[..., Site]) -> None:
     site = make_site(MORE_THAN_AT_ONCE)
     _cut_off(site, BOTH_KILLED)

@@ -167,6 +167,7 @@ _CODES = {
 }
 
 
+@pytest.mark.slow
 def test_controllers_that_cannot_be_used_are_named_and_stop_nobody(make_site: Callable[..., Site]) -> None:
     site = make_site(len(_CODES) + 2)
     bad = dict(zip(site.hall.bmcs, _CODES, strict=False))

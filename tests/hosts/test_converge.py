@@ -295,7 +295,7 @@ def test_two_converges_of_a_cluster_cannot_run_at_once_and_a_killed_one_leaves_n
     assert _statuses(site.report("--limit", "node")) == dict.fromkeys(NODES, "done")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_stopped_run_lets_tasks_end_begins_no_other_and_goes_on_by_the_same_command(
     site: Site, number: signal.Signals
 ) -> None:

@@ -105,6 +105,7 @@ def test_an_install_that_cannot_be_done_is_named_and_the_others_finish(site: Sit
     assert "burn_in" in {event["role"] for event in run.events if event["host"] == "node-001"}
 
 
+@pytest.mark.slow
 def test_a_slurmctld_that_restarts_in_the_middle_is_no_lasting_harm(site: Site) -> None:
     process = site.start_converge()
     for _ in range(5):

@@ -127,6 +127,7 @@ def closed(idle: Site) -> Iterator[None]:
     scontrol("scontrol update partitionname=all state=up")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("closed")
 def test_a_job_that_cannot_start_is_cancelled_and_told(idle: Site, tmp_path: Path) -> None:
     found = validate(idle, tmp_path / "run", code=3)
